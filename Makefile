@@ -1,0 +1,30 @@
+PYTHON ?= python3
+VENV := .venv/bin/python
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check fix bench wheels
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup:  ## make .venv from uv.lock; needs Python >= 3.11 (PYTHON=python3.12), git and make
+	@$(PYTHON) tools/bootstrap.py
+
+demo: setup  ## a Worker is killed in mid-tool and another one finishes its Run
+	@$(VENV) tools/demo.py
+
+test: setup  ## the whole gate
+	@$(VENV) tools/gate.py
+
+check: setup  ## its fast half: lock, style, imports, house, types, unit
+	@$(VENV) tools/gate.py --only lock,style,imports,house,types,unit
+
+fix: setup  ## format, and fix what ruff can
+	@$(VENV) -m ruff check --fix --exit-zero --quiet .
+	@$(VENV) -m ruff format .
+
+bench: setup  ## measure against each store's own commit bound (ONLY=turn)
+	@$(VENV) benchmarks/run.py $(if $(ONLY),--only $(ONLY))
+
+wheels: setup  ## every wheel, into dist/
+	@$(VENV) tools/release_check.py --build-only

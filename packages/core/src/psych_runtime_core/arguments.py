@@ -1,0 +1,21 @@
+"""The arguments of a call, out of the text that a model wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from psych_runtime_core.jsonvalue import FrozenDict, Json, JsonObject, decode_json, freeze
+
+
+def read_arguments(text: str) -> JsonObject:
+    """The one JSON object that `text` is, a blank one being empty.
+
+    Raises `ValueError` for an array, for JSON in JSON text, for anything behind the object, for NaN, for a
+    key that stands twice and for more than 128 levels; its text says what is wrong.
+    """
+    if not text.strip():
+        return FrozenDict()
+    value: Json = freeze(decode_json(text, unique_keys=True), surrogates=True)
+    if not isinstance(value, Mapping):
+        raise ValueError(f"it is no JSON object but a {type(value).__name__}")
+    return value

@@ -1,0 +1,1 @@
+"""What a Run does next."""

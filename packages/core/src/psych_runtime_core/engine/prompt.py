@@ -1,0 +1,221 @@
+"""What a lane's model is sent: its conversation, folded from the log beside the state."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from psych_runtime_core.engine import wording
+from psych_runtime_core.errors import ConversationError
+from psych_runtime_core.ids import RunId, ToolCallId
+from psych_runtime_core.messages import (
+    AssistantMessage,
+    Message,
+    SystemMessage,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+    check_conversation,
+)
+from psych_runtime_core.records import Record
+from psych_runtime_core.records.facts import FailureKind, ToolOutcome
+from psych_runtime_core.records.queue import QueueConsumed, QueueEnqueued
+from psych_runtime_core.records.run import RunAdmitted
+from psych_runtime_core.records.tool import ToolCallFinished, ToolCallStarted
+from psych_runtime_core.records.turn import ModelCallFinished
+from psych_runtime_core.spec.agent import AgentSpec
+from psych_runtime_core.texts import text_of_input, text_of_result
+
+# What every provider takes as the name of a tool.
+_FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
+MAX_NAME = 64
+
+
+def system_prompt(spec: AgentSpec) -> str:
+    """What an agent is told before all else; `""` when its Spec says nothing."""
+    return spec.instructions or spec.description
+
+
+class Origin(NamedTuple):
+    """The record behind a message."""
+
+    run_id: RunId
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFault:
+    """A record whose message no strict provider would take: a bug of ours."""
+
+    run_id: RunId
+    seq: int
+    detail: str
+
+
+@dataclass(slots=True)
+class Checked:
+    """How many messages of a conversation have passed their check, counted over all its prompts."""
+
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The messages of one request; `origins[i]` is the record behind `messages[i]`."""
+
+    messages: tuple[Message, ...]
+    origins: tuple[Origin, ...]
+    checked: Checked = field(default_factory=Checked, repr=False, compare=False)
+
+    def check(self) -> PromptFault | None:
+        """The first fault among the messages that no prompt before had."""
+        start = self.checked.count
+        try:
+            check_conversation(self.messages[start:])
+        except ConversationError as error:
+            # What is missing at the end is missing behind the last message.
+            origin = self.origins[min(start + error.index, len(self.origins) - 1)]
+            return PromptFault(origin.run_id, origin.seq, error.detail)
+        self.checked.count = max(start, len(self.messages))
+        return None
+
+
+class Conversation:
+    """A fold of one lane's log into messages. Each is made once, so a request costs its new ones.
+
+    An answer with calls is held back until the last of their results is in: no prompt parts them.
+    """
+
+    def __init__(self, system: str, lane: str = "") -> None:
+        self._system = system
+        self._lane = lane
+        self._messages: list[Message] = []
+        self._origins: list[Origin] = []
+        self._pending: dict[str, Mapping[str, object]] = {}
+        self._turn: _OpenTurn | None = None
+        self._answers: dict[str, str] = {}
+        self._checked = Checked()
+
+    def absorb(self, record: Record) -> None:
+        """Take in the next record of the log, in amortised O(1)."""
+        if isinstance(record, QueueEnqueued):
+            self._pending.setdefault(record.entry_id, record.payload)
+        elif record.lane == self._lane:
+            self._absorb_own(record)
+
+    def prompt(self) -> Prompt:
+        """What the model is sent now."""
+        return Prompt(tuple(self._messages), tuple(self._origins), self._checked)
+
+    def _absorb_own(self, record: Record) -> None:
+        match record:
+            case RunAdmitted():
+                if self._system:
+                    self._say(SystemMessage(content=self._system), _origin(record))
+                self._say_as_user(record.input, _origin(record))
+            case QueueConsumed():
+                self._say_as_user(self._pending.pop(record.entry_id, {}), _origin(record))
+            case ModelCallFinished():
+                self._answer(record)
+            case ToolCallStarted():
+                self._start(record)
+            case ToolCallFinished():
+                self._finish(record)
+            case _:
+                pass
+
+    def _say(self, message: Message, origin: Origin) -> None:
+        self._messages.append(message)
+        self._origins.append(origin)
+
+    def _say_as_user(self, payload: Mapping[str, object], origin: Origin) -> None:
+        text = text_of_input(payload)
+        if text:
+            self._say(UserMessage(content=text), origin)
+
+    def _answer(self, record: ModelCallFinished) -> None:
+        message = _with_plain_names(record.message)
+        if message.tool_calls:
+            digests = {call.call_id: call.arguments_digest for call in record.calls}
+            calls = {call.id: _OpenCall(call.name, digests[call.id]) for call in message.tool_calls}
+            self._turn = _OpenTurn(message, _origin(record), calls)
+        elif message.text:
+            self._say(message, _origin(record))
+
+    def _start(self, record: ToolCallStarted) -> None:
+        call = self._turn.calls.get(record.call_id) if self._turn else None
+        if call is not None:
+            call.digest = record.arguments_digest
+            call.edited = record.arguments if record.arguments is not None else call.edited
+
+    def _finish(self, record: ToolCallFinished) -> None:
+        turn = self._turn
+        call = turn.calls.get(record.call_id) if turn else None
+        if turn is None or call is None:
+            return
+        result = ToolResultMessage(
+            call_id=record.call_id,
+            name=call.name,
+            content=self._result(call, record),
+            is_error=record.outcome is not ToolOutcome.OK,
+        )
+        turn.results[record.call_id] = result, _origin(record)
+        if len(turn.results) == len(turn.calls):
+            self._release(turn)
+
+    def _release(self, turn: _OpenTurn) -> None:
+        self._turn = None
+        self._say(turn.answer, turn.origin)
+        for call_id in turn.calls:
+            self._say(*turn.results[call_id])
+
+    def _result(self, call: _OpenCall, record: ToolCallFinished) -> str:
+        text = text_of_result(record)
+        if record.failure is not None and record.failure.kind == FailureKind.REPEATED_CALL:
+            answer = self._answers.get(call.digest)
+            return text if answer is None else text + wording.known_answer(answer)
+        if record.answer_digest is not None:
+            self._answers[call.digest] = text
+        return text if call.edited is None else wording.edited(call.edited) + text
+
+
+@dataclass(slots=True)
+class _OpenCall:
+    """A call without a result: its name on the wire, and the digest of what it asks for or runs with."""
+
+    name: str
+    digest: str
+    edited: Mapping[str, object] | None = None
+
+
+@dataclass(slots=True)
+class _OpenTurn:
+    """An answer and its calls, in call order, with the results that are in."""
+
+    answer: AssistantMessage
+    origin: Origin
+    calls: dict[ToolCallId, _OpenCall]
+    results: dict[ToolCallId, tuple[ToolResultMessage, Origin]] = field(
+        default_factory=dict[ToolCallId, tuple[ToolResultMessage, Origin]]
+    )
+
+
+def _origin(record: Record) -> Origin:
+    return Origin(record.run_id, record.seq)
+
+
+def _with_plain_names(message: AssistantMessage) -> AssistantMessage:
+    """`message` itself where every name is one that providers take."""
+    if all(call.name == _plain(call.name) for call in message.tool_calls):
+        return message
+    parts = tuple(
+        part.model_copy(update={"name": _plain(part.name)}) if isinstance(part, ToolCall) else part
+        for part in message.parts
+    )
+    return message.model_copy(update={"parts": parts})
+
+
+def _plain(name: str) -> str:
+    return _FOREIGN.sub("_", name[:MAX_NAME]) or "_"

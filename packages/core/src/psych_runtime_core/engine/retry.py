@@ -1,0 +1,90 @@
+"""What follows from a model call that failed: another try, of which model and when, or the end."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from psych_runtime_core.engine.effects import ModelProblem
+from psych_runtime_core.engine.plan import Plan
+from psych_runtime_core.records.turn import ModelCallFailed
+from psych_runtime_core.state.lane import WITHDRAWN, LaneState
+from psych_runtime_core.state.run import RunStateView
+
+# A first pause of half a second, doubled each round up to half a minute.
+FIRST_PAUSE_SECONDS = 0.5
+LONGEST_PAUSE_SECONDS = 30.0
+Choice = tuple[str, datetime | None]
+
+
+def retry_delay(n: int, retry_after: float | None, key: str) -> float:
+    """Seconds before round `n` + 1 (n >= 1), spread by `key`; never less than the provider's own hint."""
+    drawn = hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()[:8]
+    spread = int.from_bytes(drawn, "big") / 2.0**64
+    if retry_after is not None:
+        return retry_after + spread * min(retry_after / 10, 5.0)
+    pause = min(FIRST_PAUSE_SECONDS * 2.0 ** min(n - 1, 10), LONGEST_PAUSE_SECONDS)
+    return pause * (0.5 + spread / 2)
+
+
+def failed_call(
+    plan: Plan, state: RunStateView, lane: LaneState, problem: ModelProblem, now: datetime
+) -> ModelCallFailed:
+    """The record of a failed try, with what follows decided in it."""
+    choice = _choice(plan, state, lane, problem, now)
+    return ModelCallFailed(
+        lane=lane.lane,
+        turn=lane.turn,
+        try_number=lane.try_number,
+        model=lane.model or plan.ring[0],
+        failure=problem.failure,
+        next="stop" if choice is None else "retry",
+        next_model=None if choice is None else choice[0],
+        retry_at=None if choice is None else choice[1],
+        usage=problem.usage,
+        cost=problem.cost,
+        timings=problem.timings,
+        sent=problem.sent,
+    )
+
+
+def _choice(
+    plan: Plan, state: RunStateView, lane: LaneState, problem: ModelProblem, now: datetime
+) -> Choice | None:
+    failure = problem.failure
+    withdrawn = failure.code == "model_not_found"
+    if not (failure.transient or withdrawn) or lane.retries_used >= plan.limits.transient_retry_budget:
+        return None
+    model = lane.model or plan.ring[0]
+    hint = WITHDRAWN if withdrawn else now + timedelta(seconds=failure.retry_after_seconds or 0.0)
+    not_before = {**lane.tried, model: hint}
+    later = plan.ring[plan.ring.index(model) + 1 :]
+    for name in later:
+        if not_before.get(name, now) <= now:
+            return name, None
+    return _next_round(plan, state, lane, problem, not_before, now)
+
+
+def _next_round(
+    plan: Plan,
+    state: RunStateView,
+    lane: LaneState,
+    problem: ModelProblem,
+    not_before: Mapping[str, datetime],
+    now: datetime,
+) -> Choice | None:
+    n = lane.rounds + 1
+    key = f"{state.run_id}:{lane.lane}:{lane.turn}:{n}"
+    model = lane.model or plan.ring[0]
+    moments: dict[str, datetime] = {}
+    for name in plan.ring:
+        if not_before.get(name) == WITHDRAWN:
+            continue
+        hint = problem.failure.retry_after_seconds if name == model else None
+        moments[name] = max(now + timedelta(seconds=retry_delay(n, hint, key)), not_before.get(name, now))
+    if not moments:
+        return None
+    name = min(moments, key=lambda one: moments[one])
+    deadline = state.effective_deadline_at
+    return None if deadline is not None and moments[name] >= deadline else (name, moments[name])

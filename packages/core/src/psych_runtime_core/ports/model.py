@@ -1,0 +1,159 @@
+"""How a Worker talks to a language model: one request out, a stream of events back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from psych_runtime_core.ids import RunId
+from psych_runtime_core.jsonvalue import FrozenDict, Json
+from psych_runtime_core.messages import (
+    AssistantMessage,
+    Cost,
+    FinishReason,
+    SystemMessage,
+    ToolDefinition,
+    ToolResultMessage,
+    Usage,
+    UserMessage,
+)
+from psych_runtime_core.scope import Scope
+
+ConversationMessage: TypeAlias = SystemMessage | UserMessage | AssistantMessage | ToolResultMessage
+ReasoningEffort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+
+
+class ModelClient(Protocol):
+    """A provider. It keeps nothing of a Run: any number of Runs, tenants and event loops use it at once."""
+
+    @property
+    def provider(self) -> str:
+        """A stable short name, 1..64 characters: private matter goes back only to an equal one."""
+        ...
+
+    def stream(self, request: ModelRequest, context: ModelCallContext) -> EventStream:
+        """One try, answered event by event; no client retries, sleeps or falls back.
+
+        Exactly one `StreamDone` comes, last. Call indices are 0, 1, 2 … by first appearance, and the first
+        delta of each carries the whole name. No delta is empty and no text holds half a character. Closing
+        the stream, or cancelling its task, ends the call at once. Raises `ModelError` and `AccessDenied`,
+        nothing else.
+        """
+        ...
+
+
+class EventStream(Protocol):
+    """The events of one call, as an async generator gives them; who reads it holds it in `aclosing`."""
+
+    def __aiter__(self) -> AsyncIterator[StreamEvent]: ...
+
+    def aclose(self) -> Awaitable[object]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """What decides an answer, and nothing of who asks. None is not sent.
+
+    `tool_choice` is `auto`, `none`, `required` or the name of a tool; `idle_timeout_seconds` is the silence
+    after which the call is given up, 0 for none; `options` are for the provider as they stand. Raises
+    `ValueError` for a value out of its bounds.
+    """
+
+    model: str
+    messages: tuple[ConversationMessage, ...]
+    tools: tuple[ToolDefinition, ...] = ()
+    tool_choice: str = "auto"
+    parallel_tool_calls: bool | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    max_output_tokens: int | None = None
+    reasoning_effort: ReasoningEffort | None = None
+    stop: tuple[str, ...] = ()
+    idle_timeout_seconds: float = 300.0
+    options: Mapping[str, Json] = FrozenDict()
+
+    def __post_init__(self) -> None:
+        for fault in self._faults():
+            raise ValueError(fault)
+
+    def _faults(self) -> Iterator[str]:
+        if not 1 <= len(self.model) <= 256:
+            yield f"the name of a model has 1 to 256 characters, this one {len(self.model)}"
+        if not self.messages:
+            yield "a request has no messages; send at least one"
+        if self.temperature is not None and not 0 <= self.temperature <= 2:
+            yield f"temperature is {self.temperature}; give 0 to 2"
+        if self.top_p is not None and not 0 < self.top_p <= 1:
+            yield f"top_p is {self.top_p}; give more than 0 and at most 1"
+        if self.max_output_tokens is not None and self.max_output_tokens < 1:
+            yield f"max_output_tokens is {self.max_output_tokens}; give 1 or more, or None"
+        if len(self.stop) > 4:
+            yield f"{len(self.stop)} stop texts; give at most 4"
+        if not self.idle_timeout_seconds >= 0:
+            yield f"idle_timeout_seconds is {self.idle_timeout_seconds}; give 0 or more, 0 for no timeout"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCallContext:
+    """Who asks, and where in which Run.
+
+    `agent` is the name of the Spec; `failures` counts the failed calls recorded in this turn, so a call that
+    is repeated after a crash carries the same number.
+    """
+
+    scope: Scope
+    run_id: RunId
+    lane: str
+    agent: str
+    turn: int
+    failures: int = 0
+
+
+# --- what a stream is made of --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """More of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """More of what the model thinks aloud."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalDelta:
+    """More of a refusal, in the model's words."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallDelta:
+    """More of the call `index`, from 0. `name` and the provider's `id`, if any, come with its first delta."""
+
+    index: int
+    id: str | None = None
+    name: str | None = None
+    arguments_fragment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamDone:
+    """The end of an answer. `usage` and `cost` are None when the provider did not say."""
+
+    finish_reason: FinishReason
+    raw_finish_reason: str | None = None
+    usage: Usage | None = None
+    cost: Cost | None = None
+    served_model: str | None = None
+    response_id: str | None = None
+
+
+StreamEvent: TypeAlias = TextDelta | ReasoningDelta | RefusalDelta | ToolCallDelta | StreamDone

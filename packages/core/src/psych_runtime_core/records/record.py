@@ -1,0 +1,57 @@
+"""The union of all records."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter
+
+from psych_runtime_core.records.queue import QueueConsumed, QueueEnqueued
+from psych_runtime_core.records.run import AbortRequested, AttemptStarted, RunAdmitted, RunSettled
+from psych_runtime_core.records.tool import ToolCallFinished, ToolCallStarted
+from psych_runtime_core.records.turn import ModelCallFailed, ModelCallFinished, ModelCallStarted, TurnStarted
+from psych_runtime_core.records.wait import Resumed, Suspended
+
+Record = (
+    RunAdmitted
+    | AttemptStarted
+    | RunSettled
+    | TurnStarted
+    | ModelCallStarted
+    | ModelCallFinished
+    | ModelCallFailed
+    | ToolCallStarted
+    | ToolCallFinished
+    | Suspended
+    | Resumed
+    | AbortRequested
+    | QueueEnqueued
+    | QueueConsumed
+)
+
+RECORD_CLASSES: dict[str, type[Record]] = {
+    cls.model_fields["type"].default: cls
+    for cls in (
+        RunAdmitted,
+        AttemptStarted,
+        RunSettled,
+        TurnStarted,
+        ModelCallStarted,
+        ModelCallFinished,
+        ModelCallFailed,
+        ToolCallStarted,
+        ToolCallFinished,
+        Suspended,
+        Resumed,
+        AbortRequested,
+        QueueEnqueued,
+        QueueConsumed,
+    )
+}
+
+
+@cache
+def record_adapter() -> TypeAdapter[Record]:
+    """The type adapter of the union, built when first asked for."""
+    return TypeAdapter(Annotated[Record, Field(discriminator="type")])

@@ -1,0 +1,60 @@
+"""A tool call that begins, and how a call ends."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from psych_runtime_core.content import Content
+from psych_runtime_core.ids import ToolCallId, WaitId
+from psych_runtime_core.jsonvalue import RecordObject, RecordValue
+from psych_runtime_core.messages import ToolClass
+from psych_runtime_core.records.base import Count, Digest, Ordinal, RecordModel, Seconds, at_most
+from psych_runtime_core.records.facts import ToolFailure, ToolOutcome
+
+ANSWERED = frozenset({ToolOutcome.OK, ToolOutcome.ERROR, ToolOutcome.REFUSED})
+
+
+class ToolCallStarted(RecordModel):
+    """A call begins. `arguments` stand here only when a person changed the announced ones."""
+
+    type: Literal["tool_call_started"] = "tool_call_started"
+    call_id: ToolCallId
+    tool: Annotated[str, Field(min_length=1, max_length=256)]
+    turn: Ordinal
+    run_number: Ordinal = 1
+    arguments_digest: Digest
+    arguments: Annotated[RecordObject | None, Content()] = None
+    decision: Literal["allowed", "approved", "remembered"] = "allowed"
+    wait_id: WaitId | None = None
+    tool_class: ToolClass
+    interruptible: bool
+    safe_to_retry: bool
+    probe: bool
+
+
+class ToolCallFinished(RecordModel):
+    """The one result of a call. `result_bytes` is the size of its canonical JSON."""
+
+    type: Literal["tool_call_finished"] = "tool_call_finished"
+    call_id: ToolCallId
+    tool: Annotated[str, at_most(256)]
+    turn: Ordinal
+    outcome: ToolOutcome
+    result: Annotated[RecordValue, Content()] = None
+    failure: ToolFailure | None = None
+    duration_seconds: Seconds = 0.0
+    recovered: bool = False
+    answer_digest: Digest | None = None
+    preview: Annotated[Annotated[str, at_most(4_000)] | None, Content()] = None
+    result_bytes: Count = 0
+
+    @model_validator(mode="after")
+    def _outcome_is_explained(self) -> ToolCallFinished:
+        must = self.outcome in (ToolOutcome.ERROR, ToolOutcome.REFUSED)
+        if (self.failure is not None) != must and self.outcome is not ToolOutcome.UNKNOWN:
+            raise ValueError(f"a call that ends {self.outcome} {'has a' if must else 'has no'} failure")
+        if (self.answer_digest is not None) != (self.outcome in ANSWERED):
+            raise ValueError("the digest of the answer stands with ok, error and refused alone")
+        return self

@@ -1,0 +1,71 @@
+"""The rules of publishing an agent: one function each, its issues in the order of the document."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from difflib import get_close_matches
+
+from psych_runtime_core.errors import ValidationIssue, pointer
+from psych_runtime_core.spec.agent import AgentSpec
+from psych_runtime_core.spec.issues import IssueCode
+from psych_runtime_core.spec.validate.context import ValidationContext
+
+MAX_PROMPT_BYTES = 1_048_576
+# Comparing two names takes some ten microseconds, and 200 issues may each look for the nearest ones.
+MAX_COMPARED = 500
+TOOL_CHOICE_WORDS = frozenset({"auto", "none", "required"})
+
+
+def prompt_fits(spec: AgentSpec, _context: ValidationContext) -> Iterator[ValidationIssue]:
+    """What the Spec adds to its prompt is bounded in bytes."""
+    size = len(spec.instructions.encode())
+    if size > MAX_PROMPT_BYTES:
+        message = f"has {size:,} bytes; a prompt takes at most {MAX_PROMPT_BYTES:,} from its Spec"
+        yield ValidationIssue(IssueCode.TOO_LARGE, "/instructions", message)
+
+
+def models_are_known(spec: AgentSpec, context: ValidationContext) -> Iterator[ValidationIssue]:
+    """The model and each fallback."""
+    known = context.known_models
+    if known is None:
+        return
+    for index, name in enumerate(spec.model.ring):
+        if name not in known:
+            path = f"/model/fallbacks/{index - 1}" if index else "/model/model"
+            yield _unknown(IssueCode.UNKNOWN_MODEL, path, "model", name, known)
+
+
+def tool_choice_is_granted(spec: AgentSpec, _context: ValidationContext) -> Iterator[ValidationIssue]:
+    """A tool that the model is told to choose is one that it is offered."""
+    choice, granted = spec.model.tool_choice, [tool.name for tool in spec.tools]
+    if choice not in TOOL_CHOICE_WORDS and choice not in granted:
+        yield _unknown(
+            IssueCode.UNKNOWN_TOOL_CHOICE,
+            "/model/tool_choice",
+            "granted tool",
+            choice,
+            [*granted, *sorted(TOOL_CHOICE_WORDS)],
+        )
+
+
+def tools_are_registered(spec: AgentSpec, context: ValidationContext) -> Iterator[ValidationIssue]:
+    """Each code tool is a registered function."""
+    registered = context.registered_tools
+    if registered is None:
+        return
+    for index, tool in enumerate(spec.tools):
+        if tool.name not in registered:
+            path = pointer(("tools", index, "name"))
+            yield _unknown(IssueCode.UNKNOWN_TOOL, path, "registered tool", tool.name, registered)
+
+
+RULES = (prompt_fits, models_are_known, tool_choice_is_granted, tools_are_registered)
+
+
+def _unknown(code: IssueCode, path: str, what: str, name: str, known: Collection[str]) -> ValidationIssue:
+    near = get_close_matches(name, sorted(known), n=3) if len(known) <= MAX_COMPARED else []
+    if near:
+        hint = f"; did you mean {' or '.join(repr(one) for one in near)}?"
+    else:
+        hint = "" if known else "; there are none"
+    return ValidationIssue(code, path, f"there is no {what} {name!r}{hint}")

@@ -1,0 +1,1 @@
+"""The state a log folds to."""

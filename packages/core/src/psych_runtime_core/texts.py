@@ -1,0 +1,39 @@
+"""What an input and a result read as, for the model and for people alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from psych_runtime_core.jsonvalue import json_text
+from psych_runtime_core.records.facts import ToolOutcome
+from psych_runtime_core.records.tool import ToolCallFinished
+
+SPOKEN_KEYS = ("message", "input", "text", "prompt")
+ABORTED = (
+    "This call was stopped before its end: nothing of it, or a part of it, may be done."
+    " Doing it again may do that part twice. Check what was done, and call it again only for what is missing."
+)
+UNKNOWN = (
+    "This call began and its end was not seen: its effect may stand."
+    " Do not repeat it before you know. Check first whether it took effect; if you cannot check, say so."
+)
+
+
+def text_of_input(payload: Mapping[str, object]) -> str:
+    """The first text under `SPOKEN_KEYS` that is not blank; else the compact JSON; of `{}` nothing."""
+    for key in SPOKEN_KEYS:
+        said = payload.get(key)
+        if isinstance(said, str) and said.strip():
+            return said
+    return json_text(payload) if payload else ""
+
+
+def text_of_result(finished: ToolCallFinished) -> str:
+    """A result as it is when it is a text, else its compact JSON; else what became of the call."""
+    if finished.outcome is ToolOutcome.OK:
+        return finished.result if isinstance(finished.result, str) else json_text(finished.result)
+    if finished.outcome is ToolOutcome.ABORTED:
+        return ABORTED
+    if finished.outcome is ToolOutcome.UNKNOWN:
+        return UNKNOWN
+    return finished.failure.message if finished.failure else ""

@@ -1,0 +1,170 @@
+"""A state is the same however its log was folded, and says the same of what may come next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from packages.core.tests.proposals import draw_proposal
+from psych_runtime_core.errors import CorruptLog
+from psych_runtime_core.ids import RunId
+from psych_runtime_core.records import Record
+from psych_runtime_core.records.record import RECORD_CLASSES
+from psych_runtime_core.state.check import check
+from psych_runtime_core.state.fold import apply, empty, fold, keep, rewind, stage
+from psych_runtime_core.state.lane import LanePhase
+from psych_runtime_core.state.legal import LANE_TABLE, RUN_TABLE, Group, group_of
+from psych_runtime_core.state.run import RunPhase, RunStateView
+
+RUN = RunId("run_test")
+STEPS = 40
+Cell = tuple[str, str, bool]
+
+
+@dataclass
+class Walk:
+    """A state as a Worker carries it, and the records that made it; `tail` are not committed."""
+
+    state: RunStateView = field(default_factory=lambda: empty(RUN))
+    kept: list[Record] = field(default_factory=list[Record])
+    tail: list[Record] = field(default_factory=list[Record])
+    met: set[Cell] = field(default_factory=set[Cell])
+
+    @property
+    def records(self) -> list[Record]:
+        return [*self.kept, *self.tail]
+
+    def propose(self, record: Record) -> None:
+        """Take the record in if it may follow; else see it refused, and nothing changed."""
+        self._note(record)
+        if check(self.state, record) is None:
+            stage(self.state, record)
+            self.tail.append(record)
+            return
+        before = self.state.dump()
+        with pytest.raises(CorruptLog):
+            stage(self.state, record)
+        assert self.state.dump() == before
+
+    def keep(self) -> None:
+        keep(self.state)
+        self.kept, self.tail = self.records, []
+
+    def rewind(self) -> None:
+        rewind(self.state)
+        self.tail = []
+
+    def _note(self, record: Record) -> None:
+        legal = check(self.state, record) is None
+        self.met.add((group_of(record).name, self.state.phase.value, legal))
+        lane = self.state.lanes.get("")
+        if lane is not None and record.type in LANE_TABLE:
+            self.met.add((record.type, lane.phase.value, legal))
+
+
+def walked(data: st.DataObject, steps: int = STEPS) -> Walk:
+    walk = Walk()
+    for _ in range(data.draw(st.integers(1, steps))):
+        walk.propose(draw_proposal(data, walk.state))
+        fate = data.draw(st.integers(0, 9))
+        if fate == 0:
+            walk.rewind()
+        elif fate < 4:
+            walk.keep()
+    return walk
+
+
+def next_verdicts(state: RunStateView, following: Sequence[Record]) -> list[object]:
+    return [check(state, record) for record in following]
+
+
+def reachable() -> set[Cell]:
+    """Every cell of both tables, with each verdict that it leaves open."""
+    runs = {
+        (group.name, phase.value, legal)
+        for group, row in RUN_TABLE.items()
+        for phase, reason in row.items()
+        for legal in ((True, False) if reason is None else (False,))
+    }
+    lanes = {
+        (name, phase.value, legal)
+        for name, phases in LANE_TABLE.items()
+        for phase in LanePhase
+        for legal in ((True, False) if phase in phases else (False,))
+    }
+    return runs | lanes
+
+
+def test_a_state_folded_whole_in_parts_or_live_is_the_same_state() -> None:
+    met: set[Cell] = set()
+
+    @given(st.data())
+    @settings(max_examples=400)
+    def walks(data: st.DataObject) -> None:
+        walk = walked(data)
+        met.update(walk.met)
+        records = walk.records
+        whole = fold(records, run_id=RUN)
+        following = [draw_proposal(data, walk.state) for _ in range(5)]
+        verdicts = next_verdicts(walk.state, following)
+        assert whole == walk.state
+        assert next_verdicts(whole, following) == verdicts
+        split = data.draw(st.integers(0, len(records)))
+        parts = fold(records[split:], run_id=RUN, state=fold(records[:split], run_id=RUN))
+        assert parts == whole
+        assert next_verdicts(parts, following) == verdicts
+
+    walks()
+    assert reachable() - met == set()
+
+
+def test_a_staged_record_of_any_type_leaves_no_trace_when_it_is_rewound() -> None:
+    seen: set[str] = set()
+
+    @given(st.data())
+    @settings(max_examples=200)
+    def walks(data: st.DataObject) -> None:
+        walk = walked(data)
+        walk.keep()
+        before = walk.state.dump()
+        tail = [draw_proposal(data, walk.state) for _ in range(20)]
+        for record in tail:
+            if check(walk.state, record) is None:
+                stage(walk.state, record)
+                seen.add(record.type)
+                rewind(walk.state)
+                assert walk.state.dump() == before
+
+    walks()
+    assert seen == set(RECORD_CLASSES)
+
+
+@given(st.data())
+def test_a_whole_tail_is_rewound_at_once(data: st.DataObject) -> None:
+    walk = walked(data)
+    walk.keep()
+    before = walk.state.dump()
+    for _ in range(10):
+        walk.propose(draw_proposal(data, walk.state))
+    walk.rewind()
+    assert walk.state.dump() == before
+    assert walk.state == fold(walk.records, run_id=RUN)
+
+
+@given(st.data())
+def test_what_is_applied_after_a_refused_stage_stands(data: st.DataObject) -> None:
+    walk = walked(data)
+    walk.keep()
+    record = draw_proposal(data, walk.state)
+    if check(walk.state, record) is not None:
+        with pytest.raises(CorruptLog):
+            stage(walk.state, record)
+    following = draw_proposal(data, walk.state)
+    if check(walk.state, following) is None:
+        apply(walk.state, following)
+        rewind(walk.state)
+        assert walk.state.head_seq == following.seq

@@ -1,0 +1,100 @@
+"""The fold for readers, and views of it at any prefix."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from packages.core.tests.view_logs import RUN, VERSION, Log, begun, erased, rich
+from psych_runtime_core.errors import CorruptLog
+from psych_runtime_core.records.facts import QueueKind, TerminalState, ToolOutcome
+from psych_runtime_core.records.turn import TurnStarted
+from psych_runtime_core.state.fold import fold
+from psych_runtime_core.views.answer import answer_of
+from psych_runtime_core.views.json import as_json
+from psych_runtime_core.views.projection import RunProjection, project
+from psych_runtime_core.views.report import report_of
+from psych_runtime_core.views.status import status_of
+from psych_runtime_core.views.thread import thread_of
+
+STOPPED = (
+    begun()
+    .asks()
+    .says("", ("pay", {}), ("pay", {}))
+    .suspends(0)
+    .starts(1)
+    .sends("qe_1", "\ud800", QueueKind.FOLLOW_UP)
+    .aborted()
+    .attempt()
+    .ends(0, ToolOutcome.ABORTED)
+    .ends(1, ToolOutcome.UNKNOWN)
+    .settled(TerminalState.ABORTED)
+)
+LOGS = [
+    pytest.param(rich(), id="rich"),
+    pytest.param(erased(rich()), id="erased"),
+    pytest.param(STOPPED, id="stopped"),
+    pytest.param(begun().asks().aborted().settled(TerminalState.ABORTED), id="cut off"),
+]
+
+
+def views(projection: RunProjection) -> list[Any]:
+    return [
+        status_of(projection),
+        answer_of(projection),
+        thread_of([projection]),
+        report_of(projection, VERSION),
+    ]
+
+
+@pytest.mark.parametrize("log", LOGS)
+def test_every_prefix_has_every_view_and_each_has_its_json(log: Log) -> None:
+    projection = RunProjection(RUN)
+    for record in (None, *log.records):
+        if record is not None:
+            projection.absorb(record)
+        for view in views(projection):
+            assert isinstance(json.loads(json.dumps(as_json(view), allow_nan=False)), dict)
+
+
+@pytest.mark.parametrize("log", LOGS)
+def test_a_view_of_a_prefix_does_not_depend_on_what_came_later(log: Log) -> None:
+    projection = RunProjection(RUN)
+    live: list[list[Any]] = []
+    for record in log.records:
+        projection.absorb(record)
+        live.append(views(projection))
+    whole = [views(project(log.records[: count + 1], run_id=RUN)) for count in range(len(log.records))]
+    assert live == whole
+
+
+@pytest.mark.parametrize("log", LOGS)
+def test_its_state_is_the_fold_of_the_log(log: Log) -> None:
+    assert log.view.state == fold(log.records, run_id=RUN)
+
+
+def test_a_record_that_may_not_follow_changes_nothing() -> None:
+    log = begun().asks().says("Done.")
+    projection = log.view
+    before = views(projection)
+    wrong = TurnStarted(turn=9).model_copy(update={"run_id": RUN, "seq": 6, "tenant": "acme", "epoch": 1})
+    with pytest.raises(CorruptLog, match="wrong_number"):
+        projection.absorb(wrong)
+    assert views(projection) == before
+    projection.absorb(log.asks().records[5])
+    assert status_of(projection).turn == 2
+
+
+def test_json_states_amounts_exactly_and_instants_in_utc() -> None:
+    document = as_json(report_of(begun().asks().says("Done.").view, VERSION))
+    assert document["admitted_at"] == "2026-05-04T12:00:00.000000Z"
+    assert document["totals"]["cost"]["amount"] == "0.02"
+    assert document["scope"] == {"tenant": "acme", "principal": "ann", "labels": {}}
+    assert document["model_calls"][0]["finish_reason"] == "stop"
+
+
+def test_what_stands_in_no_view_has_no_json() -> None:
+    with pytest.raises(TypeError, match="object"):
+        as_json(object())

@@ -1,0 +1,161 @@
+"""The store of one process: the port over dicts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Collection, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from datetime import datetime
+from threading import Lock
+from types import TracebackType
+from typing import Literal, Self
+
+from anyio.lowlevel import checkpoint
+
+from psych_runtime_core.clock import Clock, SystemClock
+from psych_runtime_core.errors import StoreError, VersionNotFound
+from psych_runtime_core.ids import RunId, VersionHash, WorkerId
+from psych_runtime_core.ports import checks
+from psych_runtime_core.ports.store import (
+    ANY_RUN,
+    NOW,
+    UNCHANGED,
+    Admit,
+    Append,
+    ClaimFilter,
+    Claims,
+    HeaderChange,
+    Lease,
+    MigrationReport,
+    Renewed,
+    RunHeader,
+    Write,
+)
+from psych_runtime_core.ports.watch import Watch
+from psych_runtime_core.records import Codec, Entry, Head, PlainCodec
+from psych_runtime_core.version import Version
+from psych_runtime_memory.queue import Asked
+from psych_runtime_memory.runs import Runs
+from psych_runtime_memory.watches import Watches
+
+
+class InMemoryStore:
+    """A `Store` that is gone with its process.
+
+    Each method is one critical section behind one checkpoint of the loop, so it may be used from several
+    loops and threads. `clock` drives leases and timers.
+    """
+
+    def __init__(self, *, codec: Codec | None = None, clock: Clock | None = None) -> None:
+        self.codec: Codec = codec or PlainCodec()
+        self.clock: Clock = clock or SystemClock()
+        self._lock = Lock()
+        self._closed = False
+        self._watches = Watches(self.clock)
+        self._runs = Runs(self._watches)
+        self._versions: dict[VersionHash, bytes] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def put_version(self, version: Version) -> Version:
+        async with self._alone():
+            stored = self._versions.get(version.hash)
+            if stored is None:
+                stored = replace(version, published_at=self.clock.now()).encode()
+                checks.check_version(stored)
+                self._versions[version.hash] = stored
+        return Version.decode(stored)
+
+    async def get_version(self, version_hash: VersionHash) -> Version:
+        async with self._alone():
+            if version_hash not in self._versions:
+                raise VersionNotFound(version_hash)
+            return Version.decode(self._versions[version_hash])
+
+    async def commit(self, writes: Sequence[Write]) -> tuple[Head, ...]:
+        checks.check_commit(writes)
+        async with self._alone() as runs:
+            return runs.commit(writes, self.clock.now())
+
+    async def admit(self, header: RunHeader, entries: Sequence[Entry]) -> RunId:
+        write = Admit(header, tuple(entries))
+        checks.check_commit([write])
+        async with self._alone() as runs:
+            return runs.admit(write, self.clock.now())
+
+    async def append(
+        self,
+        run_id: RunId,
+        after: Head,
+        entries: Sequence[Entry],
+        change: HeaderChange = UNCHANGED,
+        lease: Lease | None = None,
+    ) -> Head:
+        (head,) = await self.commit([Append(run_id, after, tuple(entries), change, lease)])
+        return head
+
+    async def read(self, run_id: RunId, after: int = 0, limit: int = 1000) -> tuple[Entry, ...]:
+        checks.check_read(after, limit)
+        async with self._alone() as runs:
+            return runs.read(run_id, after, limit)
+
+    async def get_run(self, run_id: RunId) -> RunHeader:
+        async with self._alone() as runs:
+            return runs.header(run_id)
+
+    async def claim(
+        self,
+        worker_id: WorkerId,
+        *,
+        limit: int = 1,
+        lease_seconds: float = 30.0,
+        only: ClaimFilter = ANY_RUN,
+        request_id: str | None = None,
+    ) -> Claims:
+        checks.check_claim(limit, lease_seconds, only, request_id)
+        asked = Asked(worker_id, limit, lease_seconds, only, request_id)
+        async with self._alone() as runs:
+            return Claims(runs.claim(asked, self.clock.now()))
+
+    async def renew(self, leases: Sequence[Lease], *, lease_seconds: float = 30.0) -> tuple[Renewed, ...]:
+        checks.check_lease_seconds(lease_seconds)
+        async with self._alone() as runs:
+            now = self.clock.now()
+            return tuple(runs.renew(lease, lease_seconds, now) for lease in leases)
+
+    async def release(
+        self, lease: Lease, ready_at: datetime | None = NOW, *, after: Head | None = None
+    ) -> None:
+        checks.check_release(ready_at, after)
+        async with self._alone() as runs:
+            runs.release(lease, ready_at, after, self.clock.now())
+
+    def changes(
+        self, run_ids: Collection[RunId] = (), *, ready: bool = False
+    ) -> AbstractAsyncContextManager[Watch]:
+        return self._watches.watch(run_ids, ready=ready)
+
+    async def migrate(self, phase: Literal["pre", "post"] = "pre", *, plan: bool = False) -> MigrationReport:
+        """There is no schema: nothing to apply."""
+        del phase, plan
+        async with self._alone():
+            return MigrationReport(0, 0)
+
+    async def close(self) -> None:
+        await checkpoint()
+        self._closed = True
+
+    @asynccontextmanager
+    async def _alone(self) -> AsyncGenerator[Runs]:
+        """The Runs, and nobody else at them. The block must not await."""
+        await checkpoint()
+        with self._lock:
+            if self._closed:
+                raise StoreError("the store is closed")
+            yield self._runs

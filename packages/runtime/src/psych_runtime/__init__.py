@@ -1,0 +1,1 @@
+"""The library to build your own agentic platform on."""

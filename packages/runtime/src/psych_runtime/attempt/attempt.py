@@ -1,0 +1,179 @@
+"""One Attempt: what a claimed Run needs first, its drive, and how each of its ends is written."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from datetime import datetime, timedelta
+from functools import cache
+from importlib.metadata import version as installed_version
+
+from psych_runtime_core.engine import wording
+from psych_runtime_core.engine.decide import due_effects
+from psych_runtime_core.engine.ending import closing
+from psych_runtime_core.engine.plan import Plan, Plans
+from psych_runtime_core.engine.prompt import system_prompt
+from psych_runtime_core.errors import CorruptLog, LeaseLost, RecordTooNew, SeqConflict, StoreError
+from psych_runtime_core.ports.store import NOW, Claim
+from psych_runtime_core.records import Head
+from psych_runtime_core.records.facts import FailureKind, TerminalState, ToolFailure
+from psych_runtime_core.records.run import AttemptStarted
+from psych_runtime.attempt.context import AttemptContext
+from psych_runtime.attempt.drive import Driver, Pace
+from psych_runtime.attempt.journal import Journal, LogDiverged, LostRace
+from psych_runtime.attempt.loaded import Loaded
+from psych_runtime.attempt.outcome import Ended, Outcome
+from psych_runtime.attempt.perform import no_performer, performer
+from psych_runtime.attempt.permission import run_is_allowed
+from psych_runtime.attempt.seat import Seat
+from psych_runtime.attempt.terms import Shared
+
+logger = logging.getLogger("psych_runtime.attempt")
+# A Run whose Worker dies again and again rests this long at the most before it is tried again.
+LONGEST_REST_SECONDS = 300
+
+
+@cache
+def library() -> str:
+    """The release that writes."""
+    return installed_version("psych-runtime")
+
+
+class Attempt:
+    """Drives one claimed Run under its lease. It never raises for a Run that is in a bad way."""
+
+    def __init__(self, claim: Claim, seat: Seat, shared: Shared) -> None:
+        self._claim, self._seat, self._shared = claim, seat, shared
+        self._store = shared.runtime.store
+        self._scope = claim.header.scope
+
+    async def run(self) -> Outcome:
+        """Drive the Run until it settles, rests, or is no longer ours."""
+        run_id = self._claim.header.run_id
+        try:
+            return await self._attempted()
+        except LeaseLost:
+            logger.warning("the lease of %s is lost; its Attempt ends here", run_id)
+            return Outcome(Ended.LOST)
+        except RecordTooNew as error:
+            await self._store.release(self._seat.hold.lease, NOW)
+            return Outcome(Ended.UNSERVED, missing=str(error))
+        except CorruptLog as error:
+            return await self._quarantine(error)
+        except LogDiverged as error:
+            return await self._lost_entries(error)
+        except StoreError as error:
+            logger.warning("%s is left to the next Worker: %s", run_id, error)
+            return Outcome(Ended.LOST)
+        except Exception:
+            logger.exception("an error inside psych-runtime ends %s", run_id)
+            return await self._failed(traceback.format_exc())
+
+    async def _attempted(self) -> Outcome:
+        header = self._claim.header
+        if self._claim.reclaimed and header.crashes >= 2:
+            return await self._rest_a_while(header.crashes)
+        plan = await self._shared.plans.find(header.version_hash)
+        loaded = self._seat.loaded or Loaded.nothing(header.run_id, "" if isinstance(plan, str) else system_prompt(plan.spec))
+        await loaded.catch_up(self._store, self._scope)
+        journal = self._journal(loaded)
+        if due_effects(loaded.state, self._store.clock.now()):
+            # What is due is decided without the Version, so whoever cannot serve it settles it all the same.
+            return Outcome(await self._driver(journal, {}).run(no_performer))
+        if header.crashes >= self._shared.terms.max_crashes:
+            text = wording.attempts_exhausted(header.crashes)
+            return await self._close(journal, ToolFailure(kind=FailureKind.ATTEMPTS_EXHAUSTED, message=text))
+        missing = plan if isinstance(plan, str) else self._shared.plans.missing(plan)
+        if isinstance(plan, str) or missing is not None:
+            await self._store.release(self._seat.hold.lease, NOW)
+            return Outcome(Ended.UNSERVED, missing=missing)
+        return await self._permitted(journal, loaded, plan)
+
+    async def _permitted(self, journal: Journal, loaded: Loaded, plan: Plan) -> Outcome:
+        """Ask the Policy about a Run of which nothing has begun."""
+        if loaded.state.attempt_count == 1:
+            verdict = await run_is_allowed(self._shared.runtime.policy, self._scope, plan.version)
+            if not verdict.allowed:
+                text = wording.run_denied(verdict.reason)
+                return await self._close(journal, ToolFailure(kind=FailureKind.ACCESS_DENIED, message=text))
+        return await self._drive(journal, loaded, plan)
+
+    async def _drive(self, journal: Journal, loaded: Loaded, plan: Plan) -> Outcome:
+        grace = self._shared.terms.grace_seconds
+        context = AttemptContext(self._shared.runtime, plan, loaded.state, loaded.conversation, grace)
+        driver = self._driver(journal, {plan.hash: plan})
+        ended = await driver.run(performer(context))
+        loaded.head = journal.head
+        return Outcome(ended, loaded=loaded, due_at=driver.rests_until)
+
+    def _driver(self, journal: Journal, plans: Plans) -> Driver:
+        pace = Pace(self._store.clock, timedelta(seconds=self._shared.terms.linger_seconds))
+        return Driver(journal, plans, self._seat.inbox, self._shared.orders, pace)
+
+    def _journal(self, loaded: Loaded) -> Journal:
+        opening = AttemptStarted(
+            worker_id=self._seat.hold.lease.worker_id,
+            attempt_number=loaded.state.attempt_count + 1,
+            reclaimed_expired_lease=self._claim.reclaimed,
+            library=library(),
+        )
+        journal = Journal(self._store, loaded.state, loaded.head, self._seat.hold, opening)
+        journal.on_record = loaded.conversation.absorb
+        journal.on_head = self._seat.on_head
+        self._seat.journal = journal
+        return journal
+
+    async def _rest_a_while(self, crashes: int) -> Outcome:
+        rest = timedelta(seconds=min(2 ** (crashes - 1), LONGEST_REST_SECONDS))
+        await self._let_go(self._store.clock.now() + rest)
+        return Outcome(Ended.PARKED)
+
+    async def _failed(self, trace: str) -> Outcome:
+        """Settle a Run that an error of ours ended, from a log folded anew."""
+        failure = ToolFailure(kind=FailureKind.ATTEMPT_FAILED, message=wording.attempt_failed(), traceback=trace)
+        return await self._closed_anew(failure)
+
+    async def _lost_entries(self, lost: LogDiverged) -> Outcome:
+        """Settle a Run whose store forgot what it had acknowledged, from the log as it stands."""
+        logger.error("the store lost entries of %s: %s", self._claim.header.run_id, lost)
+        theirs = (await self._store.get_run(self._claim.header.run_id)).head.seq
+        text = wording.store_lost_entries(lost.ours.seq, theirs)
+        return await self._closed_anew(ToolFailure(kind=FailureKind.STORE_LOST_ENTRIES, message=text))
+
+    async def _closed_anew(self, failure: ToolFailure) -> Outcome:
+        loaded = Loaded.nothing(self._claim.header.run_id, "")
+        try:
+            await loaded.catch_up(self._store, self._scope)
+            return await self._close(self._journal(loaded), failure)
+        except CorruptLog as error:
+            return await self._quarantine(error)
+        except StoreError as error:
+            logger.warning("%s is left to the next Worker: %s", loaded.state.run_id, error)
+            return Outcome(Ended.LOST)
+
+    async def _quarantine(self, error: CorruptLog) -> Outcome:
+        """Nobody looks at a contradictory log again until somebody writes to it, or purges it."""
+        logger.error("quarantined: %s", error)
+        await self._let_go(None)
+        return Outcome(Ended.QUARANTINED)
+
+    async def _let_go(self, ready_at: datetime | None) -> None:
+        """Release the Run as it is, whatever was written meanwhile."""
+        head = self._claim.header.head
+        while True:
+            try:
+                return await self._store.release(self._seat.hold.lease, ready_at, after=head)
+            except SeqConflict as conflict:
+                if not isinstance(conflict.head, Head):
+                    raise
+                head = conflict.head
+
+    async def _close(self, journal: Journal, failure: ToolFailure) -> Outcome:
+        """Close what is open and settle the Run `failed`."""
+        while journal.state.settled is None:
+            try:
+                journal.stage(closing(journal.state, TerminalState.FAILED, failure))
+                await journal.commit()
+            except LostRace:
+                continue
+        return Outcome(Ended.SETTLED)

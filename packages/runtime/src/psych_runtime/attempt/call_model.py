@@ -1,0 +1,176 @@
+"""Performs `CallModel`: offer, prompt, request, stream, and the record of what came."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from psych_runtime.attempt.context import AttemptContext
+from psych_runtime.attempt.permission import permitted
+from psych_runtime.model.assemble import Answer, Assembly
+from psych_runtime.model.transient import classify
+from psych_runtime.tools.arguments import parse_arguments
+from psych_runtime.tools.failures import failure_of
+from psych_runtime.tools.offer import Offer, offer
+from psych_runtime.tools.problem import Problem
+from psych_runtime_core.engine import wording
+from psych_runtime_core.engine.effects import CallModel, ModelProblem
+from psych_runtime_core.engine.prompt import Prompt, system_prompt
+from psych_runtime_core.engine.retry import failed_call
+from psych_runtime_core.ids import ToolCallId, call_digest, content_digest, derive_call_id
+from psych_runtime_core.messages import ModelSource, ToolCall
+from psych_runtime_core.ports.model import ModelCallContext, ModelRequest
+from psych_runtime_core.records import Record
+from psych_runtime_core.records.facts import AnnouncedCall, FailureKind, ModelTimings, Sent, ToolFailure
+from psych_runtime_core.records.turn import ModelCallFinished
+
+
+async def call_model(effect: CallModel, attempt: AttemptContext) -> Record:
+    """One try. It never raises for a model that misbehaves: what it saw is in the record."""
+    return await _Try(effect, attempt, begun_at=attempt.clock.monotonic()).made()
+
+
+@dataclass
+class _Try:
+    effect: CallModel
+    attempt: AttemptContext
+    begun_at: float
+    requested_at: float | None = None
+    first_at: float | None = None
+    sent: Sent | None = None
+
+    async def made(self) -> Record:
+        prompt = self.attempt.conversation.prompt()
+        fault = prompt.check()
+        if fault is not None:
+            text = wording.invalid_prompt(fault.seq, fault.detail)
+            return self._failed(ToolFailure(kind=FailureKind.INVALID_PROMPT, message=text))
+        try:
+            answer = await self._ask(prompt)
+        except Exception as error:
+            return self._failed(_problem(error))
+        if not answer.message.text and not answer.message.tool_calls:
+            return self._empty(answer)
+        return self._finished(answer)
+
+    async def _ask(self, prompt: Prompt) -> Answer:
+        runtime, spec = self.attempt.runtime, self.attempt.plan.spec
+        allowed = await permitted(runtime.policy, self.attempt.state.scope)
+        offered = offer(spec, runtime.registry, allowed)
+        self.sent = self._what_is_sent(offered)
+        assembly = Assembly(ModelSource(provider=runtime.model.provider, model=self.effect.model), self._call_id)
+        self.requested_at = self.attempt.clock.monotonic()
+        async with aclosing(runtime.model.stream(self._request(prompt, offered), self._context())) as events:
+            async for event in events:
+                if self.first_at is None:
+                    self.first_at = self.attempt.clock.monotonic()
+                assembly.feed(event)
+        return assembly.finish()
+
+    def _request(self, prompt: Prompt, offered: Offer) -> ModelRequest:
+        ref, limits = self.attempt.plan.spec.model, self.attempt.plan.limits
+        bound = ref.tool_choice if self.effect.turn == 1 or ref.tool_choice == "none" else "auto"
+        return ModelRequest(
+            model=self.effect.model,
+            messages=prompt.messages,
+            tools=offered.definitions,
+            tool_choice=bound if offered.tools else "auto",
+            parallel_tool_calls=ref.parallel_tool_calls,
+            temperature=ref.temperature,
+            top_p=ref.top_p,
+            max_output_tokens=ref.max_output_tokens,
+            reasoning_effort=ref.reasoning_effort,
+            stop=ref.stop,
+            idle_timeout_seconds=limits.stream_idle_seconds,
+            options=ref.options,
+        )
+
+    def _context(self) -> ModelCallContext:
+        state = self.attempt.state
+        return ModelCallContext(
+            scope=state.scope,
+            run_id=state.run_id,
+            lane=self.effect.lane,
+            agent=self.attempt.plan.spec.name,
+            turn=self.effect.turn,
+            failures=state.lanes[self.effect.lane].failures,
+        )
+
+    def _what_is_sent(self, offered: Offer) -> Sent:
+        state = self.attempt.state
+        system = system_prompt(self.attempt.plan.spec)
+        prompt_hash = content_digest(state.digest_salt, system)
+        tools = offered.offered
+        listed = [[tool.name, tool.tool_class.value, tool.digest] for tool in tools]
+        tools_hash = content_digest(state.digest_salt, listed)
+        return Sent(
+            prompt_hash=prompt_hash,
+            tools_hash=tools_hash,
+            system_prompt=None if prompt_hash in state.prompts else system,
+            tools=None if tools_hash in state.toolsets else tools,
+        )
+
+    def _call_id(self, ordinal: int) -> ToolCallId:
+        return derive_call_id(self.attempt.state.run_id, self.effect.lane, self.effect.turn, ordinal)
+
+    def _announced(self, call: ToolCall) -> AnnouncedCall:
+        arguments = parse_arguments(call.arguments)
+        said = call.arguments if isinstance(arguments, Problem) else arguments
+        digest = call_digest(self.attempt.state.digest_salt, call.name, said)
+        return AnnouncedCall(call_id=call.id, name=call.name, arguments_digest=digest)
+
+    def _finished(self, answer: Answer) -> ModelCallFinished:
+        assert self.sent is not None, "an answer follows a request"
+        effect, done = self.effect, answer.done
+        return ModelCallFinished(
+            lane=effect.lane,
+            turn=effect.turn,
+            try_number=effect.try_number,
+            model=effect.model,
+            message=answer.message,
+            calls=tuple(self._announced(call) for call in answer.message.tool_calls),
+            finish_reason=done.finish_reason,
+            raw_finish_reason=done.raw_finish_reason,
+            usage=done.usage,
+            cost=done.cost,
+            timings=self._timings(),
+            sent=self.sent,
+            served_model=done.served_model,
+            response_id=done.response_id,
+        )
+
+    def _empty(self, answer: Answer) -> Record:
+        failure = ToolFailure(kind=FailureKind.EMPTY_RESPONSE, message=wording.empty_response(), transient=True)
+        problem = ModelProblem(failure, answer.done.usage, answer.done.cost, self._timings(), self.sent)
+        return self._decided(problem)
+
+    def _failed(self, failure: ToolFailure) -> Record:
+        return self._decided(ModelProblem(failure, timings=self._timings(), sent=self.sent))
+
+    def _decided(self, problem: ModelProblem) -> Record:
+        attempt = self.attempt
+        lane = attempt.state.lanes[self.effect.lane]
+        return failed_call(attempt.plan, attempt.state, lane, problem, attempt.clock.now())
+
+    def _timings(self) -> ModelTimings:
+        now = self.attempt.clock.monotonic()
+        requested = now if self.requested_at is None else self.requested_at
+        return ModelTimings(
+            queue_wait_seconds=requested - self.begun_at,
+            time_to_first_token_seconds=None if self.first_at is None else self.first_at - requested,
+            stream_duration_seconds=now - requested,
+        )
+
+
+def _problem(error: Exception) -> ToolFailure:
+    kind, retry_after = classify(error)
+    seen = failure_of(error)
+    code = getattr(error, "code", None)
+    return seen.model_copy(
+        update={
+            "kind": kind.value,
+            "transient": kind is FailureKind.TRANSIENT,
+            "retry_after_seconds": retry_after,
+            "code": code if isinstance(code, str) else None,
+        }
+    )

@@ -1,0 +1,43 @@
+"""What a performer needs to know of its Attempt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from psych_runtime.runtime import Runtime
+from psych_runtime.tools.registered import RegisteredTool
+from psych_runtime_core.clock import Clock
+from psych_runtime_core.engine.plan import Plan
+from psych_runtime_core.engine.prompt import Conversation
+from psych_runtime_core.ids import ToolCallId
+from psych_runtime_core.state.run import RunStateView
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What a call began with: its function and its arguments stay as they were then.
+
+    `interruptible` holds when the tool and the Spec both say so; `timeout_seconds` is the smaller of theirs.
+    """
+
+    tool: RegisteredTool
+    arguments: Mapping[str, object]
+    interruptible: bool
+    timeout_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptContext:
+    """One Run under one lease. Performers read `state` and never change it."""
+
+    runtime: Runtime
+    plan: Plan
+    state: RunStateView
+    conversation: Conversation
+    grace_seconds: float
+    begun: dict[ToolCallId, Begun] = field(default_factory=dict["ToolCallId", "Begun"])
+
+    @property
+    def clock(self) -> Clock:
+        return self.runtime.store.clock

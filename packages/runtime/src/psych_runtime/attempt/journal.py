@@ -1,0 +1,206 @@
+"""The only writer of an Attempt: it holds the lease, the head and the state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from psych_runtime.attempt.hold import Hold
+from psych_runtime.attempt.pauses import Pauses
+from psych_runtime.attempt.reading import decoded, entries_after
+from psych_runtime_core.engine.effects import Park
+from psych_runtime_core.errors import CorruptLog, LeaseLost, SeqConflict, StoreUnavailable
+from psych_runtime_core.ids import RunId
+from psych_runtime_core.ports.store import Append, HeaderAction, HeaderChange, Store
+from psych_runtime_core.records import Entry, Head, Record, encode, stamp
+from psych_runtime_core.records.run import AttemptStarted, RunSettled
+from psych_runtime_core.state.check import check
+from psych_runtime_core.state.fold import apply, facts_of, keep, rewind, stage
+from psych_runtime_core.state.run import RunStateView
+
+
+class LogDiverged(Exception):
+    """The stored log does not continue the one this Attempt folded: the store lost what it acknowledged."""
+
+    def __init__(self, ours: Head, stored: object) -> None:
+        self.ours, self.stored = ours, stored
+        super().__init__(f"our log ended at {ours}, the stored one at {stored}")
+
+
+class LostRace(Exception):
+    """Somebody else wrote first. `observed` are the records that a performer saw happen in the world."""
+
+    def __init__(self, observed: tuple[Record, ...]) -> None:
+        self.observed = observed
+        super().__init__("the log has moved on")
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A record applied but not stored. Observed in the world: kept over a lost race, else decided again."""
+
+    record: Record
+    entry: Entry
+    observed: bool
+
+
+class Journal:
+    """Stages records onto one Run and commits them, all or nothing, in memory too.
+
+    `on_head` is told each head before it is written, so that its own writes wake nobody here;
+    `on_record` each record that stands in the log, once and in order.
+    """
+
+    def __init__(
+        self, store: Store, state: RunStateView, head: Head, hold: Hold, opening: AttemptStarted
+    ) -> None:
+        self.state, self.hold = state, hold
+        self._store, self._head, self._opening = store, head, opening
+        self._staged: list[Staged] = []
+        self.on_head: Callable[[Head], None] = lambda head: None
+        self.on_record: Callable[[Record], None] = lambda record: None
+        self._open()
+
+    @property
+    def run_id(self) -> RunId:
+        return self.state.run_id
+
+    @property
+    def head(self) -> Head:
+        """Where the stored log ends, as far as this Attempt knows."""
+        return self._head
+
+    @property
+    def has_work(self) -> bool:
+        """Whether anything but the Attempt's own beginning is staged."""
+        return any(staged.record.type != "attempt_started" for staged in self._staged)
+
+    @property
+    def staged_bytes(self) -> int:
+        """The size of the bodies that the next commit holds."""
+        return sum(len(staged.entry.body) for staged in self._staged)
+
+    def stage(self, records: Iterable[Record]) -> None:
+        """Apply what was decided onto the uncommitted tail. Raises `EntryTooLarge`, and changes nothing then."""
+        for record in records:
+            self._stage(record, observed=False)
+
+    def stage_observed(self, records: Iterable[Record]) -> None:
+        """Apply what was seen in the world, save about a call that somebody closed meanwhile."""
+        for record in records:
+            if check(self.state, self._stamped(record)) is None:
+                self._stage(record, observed=True)
+
+    async def commit(self, rest: Park | None = None) -> None:
+        """Store what is staged; with `rest` the lease is given back in the same commit.
+
+        Raises `LostRace` when the log moved, `LeaseLost` past the fence, `LogDiverged` when the store forgot.
+        """
+        self.hold.check()
+        entries = tuple(staged.entry for staged in self._staged)
+        write = Append(self.run_id, self._head, entries, self._change(rest), self.hold.lease)
+        self.on_head(write.head)
+        try:
+            (head,) = await self._persist(write)
+        except SeqConflict as conflict:
+            raise await self._lost(conflict) from conflict
+        self._stands(head)
+
+    async def give_back(self, ready_at: datetime | None) -> None:
+        """Release the lease without a record; what is staged is dropped. Raises `LostRace` as `commit` does."""
+        rewind(self.state)
+        self._staged.clear()
+        try:
+            await self._store.release(self.hold.lease, ready_at, after=self._head)
+        except SeqConflict as conflict:
+            raise await self._lost(conflict) from conflict
+
+    async def refresh(self) -> tuple[Record, ...]:
+        """Fold what others wrote; the observed records that were staged come back to be staged again."""
+        return (await self._lost(None)).observed
+
+    def _open(self) -> None:
+        if self.state.epoch < self.hold.lease.epoch:
+            self._stage(self._opening, observed=False)
+
+    def _stamped(self, record: Record) -> Record:
+        return stamp(
+            record,
+            run_id=self.run_id,
+            seq=self.state.head_seq + 1,
+            at=self._store.clock.now(),
+            tenant=self.state.tenant,
+            epoch=self.hold.lease.epoch,
+        )
+
+    def _stage(self, record: Record, *, observed: bool) -> None:
+        stamped = self._stamped(record)
+        after = self._staged[-1].entry.head if self._staged else self._head
+        entry = encode(stamped, after=after, scope=self.state.scope, codec=self._store.codec)
+        stage(self.state, stamped)
+        self._staged.append(Staged(stamped, entry, observed))
+
+    def _change(self, rest: Park | None) -> HeaderChange:
+        last = self._staged[-1].record if self._staged else None
+        settled = last if isinstance(last, RunSettled) else None
+        action = HeaderAction.SETTLE if settled else HeaderAction.REST if rest else HeaderAction.KEEP
+        return HeaderChange(
+            action=action,
+            ready_at=rest.until if rest and not settled else None,
+            terminal=settled.state if settled else None,
+            facts=facts_of(self.state),
+            progress=any(staged.observed for staged in self._staged),
+        )
+
+    async def _persist(self, write: Append) -> tuple[Head, ...]:
+        """Commit until the store answers. A repeat of what landed is answered as the first time."""
+        pauses = Pauses(self._store.clock)
+        while True:
+            try:
+                return await self._store.commit([write])
+            except StoreUnavailable:
+                self.hold.check()
+                await pauses.sleep()
+                self.hold.check()
+
+    def _stands(self, head: Head) -> None:
+        keep(self.state)
+        staged, self._staged = self._staged, []
+        self._head = head
+        for one in staged:
+            self.on_record(one.record)
+
+    async def _lost(self, conflict: SeqConflict | None) -> LostRace:
+        """Fold the tail that others wrote, and begin the uncommitted tail anew."""
+        tail = await self._tail(conflict)
+        ours = [staged.entry for staged in self._staged]
+        if ours and len(tail) >= len(ours) and tail[len(ours) - 1].digest == ours[-1].digest:
+            # The commit landed and its answer was lost; by now others wrote behind it.
+            self._stands(ours[-1].head)
+            tail = tail[len(ours) :]
+        observed = tuple(staged.record for staged in self._staged if staged.observed)
+        rewind(self.state)
+        self._staged = []
+        self._fold(tail)
+        self._open()
+        return LostRace(observed)
+
+    async def _tail(self, conflict: SeqConflict | None) -> list[Entry]:
+        stored = conflict.head if conflict is not None else None
+        if isinstance(stored, Head) and stored.seq <= self._head.seq and stored != self._head:
+            raise LogDiverged(self._head, stored)
+        try:
+            return await entries_after(self._store, self.run_id, self._head)
+        except CorruptLog as broken:
+            # Another log grew behind a head the store forgot; a whole fold tells that from damage.
+            raise LogDiverged(self._head, stored) from broken
+
+    def _fold(self, tail: Iterable[Entry]) -> None:
+        for entry in tail:
+            if entry.epoch > self.hold.lease.epoch:
+                raise LeaseLost(self.run_id, self.hold.lease.worker_id)
+            record = decoded(self._store, self.state.scope, self.run_id, entry)
+            apply(self.state, record)
+            self._head = entry.head
+            self.on_record(record)

@@ -1,0 +1,119 @@
+"""Carries a started call out, cuts it short when it must, and says how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import anyio
+
+from psych_runtime_core.engine.effects import RunTool
+from psych_runtime_core.engine.results import ended
+from psych_runtime_core.messages import ToolClass, class_of
+from psych_runtime_core.records.facts import ToolOutcome
+from psych_runtime_core.records.tool import ToolCallFinished
+from psych_runtime_core.state.calls import CallState
+from psych_runtime.attempt.context import AttemptContext, Begun
+from psych_runtime.attempt.cut import Cut, CutReason
+from psych_runtime.attempt.first import first_of, within
+from psych_runtime.attempt.probe_tool import ask_once
+from psych_runtime.attempt.tool_context import context_of
+from psych_runtime.attempt.tool_results import ResultMaker
+from psych_runtime.tools.ending import Ending, Raised, Returned, Unheard
+from psych_runtime.tools.invoke import CodeRun
+
+# Interruptible code unwinds in this time, or counts as code that does not.
+UNWIND_SECONDS = 5.0
+
+
+class _Timeout(Enum):
+    REACHED = "reached"
+
+
+async def run_tool(effect: RunTool, attempt: AttemptContext, cut: Cut) -> ToolCallFinished | None:
+    """The call's end; None leaves it open, for the next Attempt to run again."""
+    call = attempt.state.calls[effect.call_id]
+    try:
+        return await _Execution(call, attempt, attempt.begun[effect.call_id], cut).carried_out()
+    finally:
+        attempt.runtime.permits.give_back(effect.call_id)
+        attempt.begun.pop(effect.call_id, None)
+
+
+@dataclass
+class _Execution:
+    call: CallState
+    attempt: AttemptContext
+    begun: Begun
+    cut: Cut
+
+    async def carried_out(self) -> ToolCallFinished | None:
+        tool, clock = self.begun.tool, self.attempt.clock
+        threads = None if tool.is_async else self.attempt.runtime.threads
+        context = context_of(self.attempt, self.call, self.begun)
+        started_at = clock.monotonic()
+        code = CodeRun(tool.bind(self.begun.arguments, context), threads=threads, context=context)
+        end = await self._end(code)
+        return end and end.model_copy(update={"duration_seconds": clock.monotonic() - started_at})
+
+    async def _end(self, code: CodeRun) -> ToolCallFinished | None:
+        seen = await first_of(code.wait, self.cut.wait, lambda: self._timeout(code))
+        if isinstance(seen, CutReason):
+            return await self._cut_short(code, seen)
+        if isinstance(seen, _Timeout):
+            return await self._timed_out(code)
+        return self._ended(seen)
+
+    async def _timeout(self, code: CodeRun) -> _Timeout:
+        """Ends when the call has run for as long as it may; its wait for a thread does not count."""
+        if self.begun.timeout_seconds is None:
+            await anyio.sleep_forever()
+        await code.began.wait()
+        await self.attempt.clock.sleep(self.begun.timeout_seconds or 0.0)
+        return _Timeout.REACHED
+
+    def _ended(self, ending: Ending) -> ToolCallFinished:
+        return ResultMaker(self.attempt, self.call).of(ending)
+
+    async def _cut_short(self, code: CodeRun, reason: CutReason) -> ToolCallFinished | None:
+        if not self.begun.interruptible:
+            ending = await within(self.attempt.grace_seconds, self.attempt.clock, code.wait)
+            if ending is not None:
+                return self._ended(ending)
+            code.cut()
+            return self._given_up()
+        ending = await self._unwound(code)
+        if isinstance(ending, Returned):
+            return self._ended(ending)
+        if reason is CutReason.WORKER_STOPS and self.call.safe_to_retry:
+            return None
+        if ending is None:
+            return self._given_up()
+        known = isinstance(ending, Raised) or self._only_reads
+        return ended(self.call, ToolOutcome.ABORTED if known else ToolOutcome.UNKNOWN)
+
+    async def _timed_out(self, code: CodeRun) -> ToolCallFinished:
+        """Interruptible async code is cut and unwinds; any other is left to end unheard."""
+        ending: Ending | None = Unheard()
+        if not self.begun.tool.is_async:
+            code.cut()
+        elif self.begun.interruptible:
+            ending = await self._unwound(code)
+        if isinstance(ending, Returned):
+            return self._ended(ending)
+        timed_out = ResultMaker(self.attempt, self.call).timed_out(self.begun.timeout_seconds or 0.0)
+        if isinstance(ending, Raised) or self._only_reads:
+            return timed_out
+        return await ask_once(self.attempt, self.call, self.begun.tool, not_done=timed_out)
+
+    async def _unwound(self, code: CodeRun) -> Ending | None:
+        """How the code ended after it was told to; None when it goes on."""
+        code.cut()
+        return await within(UNWIND_SECONDS, self.attempt.clock, code.wait)
+
+    def _given_up(self) -> ToolCallFinished:
+        return ResultMaker(self.attempt, self.call).given_up()
+
+    @property
+    def _only_reads(self) -> bool:
+        return class_of(self.begun.tool.definition()) is ToolClass.READ_ONLY

@@ -1,0 +1,28 @@
+"""What the Attempts of one Worker share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from psych_runtime.attempt.orders import Orders
+from psych_runtime.attempt.plans import PlanCache
+from psych_runtime.runtime import Runtime
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a Worker drives: seconds to end in, seconds to wait in place, and crashes until it gives up."""
+
+    grace_seconds: float = 60.0
+    linger_seconds: float = 2.0
+    max_crashes: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The ports, the Versions read, the terms, and what the Worker wants now."""
+
+    runtime: Runtime
+    plans: PlanCache
+    terms: Terms
+    orders: Orders

@@ -1,0 +1,1 @@
+"""What a Worker does with a model's replies and errors."""

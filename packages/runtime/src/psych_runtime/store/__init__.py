@@ -1,0 +1,1 @@
+"""Where Runs are kept: the doors to the stores."""

@@ -1,0 +1,119 @@
+"""A model that answers from a script, and breaks as real ones do when the script says so."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from psych_runtime.testing.fake_script import Entry, FakeModelScriptExhausted, ReceivedCall, Script
+from psych_runtime.testing.fake_turn import FakeTurn, ToolCallScript
+from psych_runtime_core.clock import Clock, SystemClock
+from psych_runtime_core.errors import ModelError, ModelErrorKind
+from psych_runtime_core.ids import RunId
+from psych_runtime_core.ports.model import ModelCallContext, ModelRequest, StreamDone, StreamEvent
+
+__all__ = [
+    "FakeModel",
+    "FakeModelScriptExhausted",
+    "FakeTurn",
+    "ReceivedCall",
+    "Script",
+    "ToolCallScript",
+]
+
+
+class FakeModel(Script):
+    """A `ModelClient` that plays scripts; it is itself the one of all calls that no `when` takes.
+
+    `play` is `once`, one script across Runs in order of arrival, or `per_lane`: each lane of each Run plays
+    it from the start. A call that is repeated with its run, lane, turn and failures, as after a crash, gets
+    the entry it got before. Delays sleep on `clock`.
+    """
+
+    provider = "fake"
+
+    def __init__(self, *, play: Literal["once", "per_lane"] = "once", clock: Clock | None = None) -> None:
+        if play not in {"once", "per_lane"}:
+            raise ValueError(f"play is {play!r}; give 'once' or 'per_lane'")
+        super().__init__("the default script", per_lane=play == "per_lane")
+        self._clock = clock or SystemClock()
+        self._scripts: dict[_Route, Script] = {_Route(): self}
+        self._given: dict[tuple[RunId, str, int, int], Entry] = {}
+
+    def when(
+        self,
+        *,
+        agent: str | None = None,
+        model: str | None = None,
+        lane: str | None = None,
+        tenant: str | None = None,
+    ) -> Script:
+        """The script of calls in which all given fields are equal. Most fields win, then the first made."""
+        route = _Route(agent, model, lane, tenant)
+        if not route.given:
+            raise ValueError("when() needs a field; the model itself is the script of all other calls")
+        return self._scripts.setdefault(route, Script(f"the script of {route}", per_lane=self._per_lane))
+
+    def agent(self, name: str) -> Script:
+        """`when(agent=name)`."""
+        return self.when(agent=name)
+
+    async def stream(
+        self, request: ModelRequest, context: ModelCallContext
+    ) -> AsyncGenerator[StreamEvent, None]:
+        call = ReceivedCall(request, context)
+        entry = self._entry(call)
+        turn = await entry.turn(call)
+        await self._silence(turn.delay, request.idle_timeout_seconds)
+        for event in turn.events():
+            if entry.error is not None and isinstance(event, StreamDone):
+                raise entry.error()
+            yield event
+
+    def _entry(self, call: ReceivedCall) -> Entry:
+        fitting = (route for route in self._scripts if route.fits(call))
+        script = self._scripts[max(fitting, key=lambda route: len(route.given))]
+        for receiver in {self, script}:
+            receiver._received.append(call)
+        context = call.context
+        place = (context.run_id, context.lane, context.turn, context.failures)
+        if place not in self._given:
+            self._given[place] = script._take(call)
+        return self._given[place]
+
+    async def _silence(self, seconds: float, idle_timeout: float) -> None:
+        """Past the idle timeout a silence ends as over a socket; none at all is one turn of the loop."""
+        if 0 < idle_timeout < seconds:
+            await self._clock.sleep(idle_timeout)
+            raise ModelError(ModelErrorKind.TRANSIENT, f"silent for {idle_timeout:g} seconds", code="idle")
+        await self._clock.sleep(seconds)
+
+    def _faults(self) -> Iterator[str]:
+        yield from super()._faults()
+        for script in self._scripts.values():
+            if script is not self:
+                yield from script._faults()
+
+
+@dataclass(frozen=True, slots=True)
+class _Route:
+    agent: str | None = None
+    model: str | None = None
+    lane: str | None = None
+    tenant: str | None = None
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The fields by which this route chooses."""
+        return {
+            field.name: value for field in fields(self) if (value := getattr(self, field.name)) is not None
+        }
+
+    def fits(self, call: ReceivedCall) -> bool:
+        context = call.context
+        seen = _Route(context.agent, call.request.model, context.lane, context.scope.tenant)
+        return self.given.items() <= seen.given.items()
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}={value!r}" for name, value in self.given.items())

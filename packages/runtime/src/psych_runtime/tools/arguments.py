@@ -1,0 +1,101 @@
+"""A model's text as one JSON object, or what is wrong with it. Nothing is repaired or guessed."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+
+from psych_runtime.tools.problem import Problem
+from psych_runtime_core.frozen import MAX_DEPTH
+from psych_runtime_core.jsonvalue import FrozenDict, Json, decode_json, encode_json, freeze
+from psych_runtime_core.records.facts import FailureKind
+
+MAX_ARGUMENTS_BYTES = 1024 * 1024
+SHOWN = 200
+
+
+def parse_arguments(raw: str) -> FrozenDict | Problem:
+    """The object that `raw` is; blank is `{}`. Anything else is `malformed_arguments` and says where."""
+    if not raw.strip():
+        return FrozenDict()
+    try:
+        value = freeze(decode_json(raw, unique_keys=True), surrogates=True)
+    except json.JSONDecodeError as error:
+        return _malformed(raw, error.pos, error.msg)
+    except ValueError as error:
+        position, reason = next(_faults(raw), (0, str(error)))
+        return _malformed(raw, position, reason)
+    if isinstance(value, FrozenDict):
+        return value
+    return _malformed(raw, len(raw) - len(raw.lstrip()), f"{_called(value)} in place of an object")
+
+
+def check_size(arguments: Mapping[str, Json]) -> Problem | None:
+    """`arguments_too_large` for arguments that no model wrote and that have over 1 MiB as JSON."""
+    size = len(encode_json(arguments))
+    if size <= MAX_ARGUMENTS_BYTES:
+        return None
+    message = f"the arguments have {size} bytes, the limit is {MAX_ARGUMENTS_BYTES}"
+    return Problem(FailureKind.ARGUMENTS_TOO_LARGE, message)
+
+
+def _malformed(raw: str, position: int, reason: str) -> Problem:
+    message = f"character {position + 1}: {reason}; what was sent begins: {raw[:SHOWN]}"
+    return Problem(FailureKind.MALFORMED_ARGUMENTS, message)
+
+
+def _called(value: Json) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case str():
+            return "a string"
+        case int() | float():
+            return "a number"
+        case _:
+            return "an array"
+
+
+# --- where it is -------------------------------------------------------------------------------------
+
+_TOKEN = re.compile(
+    r"""
+    (?P<text> "(?:[^"\\]|\\.)*+" ) (?P<colon> \s*+ : )?
+    | (?P<open> [\[{] ) | (?P<close> [\]}] )
+    | (?P<constant> -?Infinity | NaN )
+    | (?P<number> -? [0-9] [0-9.eE+-]*+ )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def _faults(raw: str) -> Iterator[tuple[int, str]]:
+    """What is wrong with text whose syntax is right, in its order; the decoder keeps no place of that."""
+    keys: list[set[str]] = []
+    for token in _TOKEN.finditer(raw):
+        if token["open"]:
+            keys.append(set())
+            if len(keys) > MAX_DEPTH:
+                yield token.start(), f"deeper than {MAX_DEPTH} levels"
+        elif token["close"]:
+            keys.pop()
+        elif token["constant"]:
+            yield token.start(), f"{token['constant']} is no JSON"
+        elif token["number"] and not _fits(token["number"]):
+            yield token.start(), "a number out of range"
+        elif token["colon"]:
+            key = json.loads(token["text"])
+            if key in keys[-1]:
+                yield token.start(), f"the key {token['text']} stands twice in one object"
+            keys[-1].add(key)
+
+
+def _fits(number: str) -> bool:
+    try:
+        return math.isfinite(float(number)) if re.search("[.eE]", number) else bool(str(int(number)))
+    except ValueError:
+        return False

@@ -1,0 +1,145 @@
+"""A tool's result as JSON, encoded once; or why it has none."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from pathlib import PurePath
+from typing import Any, cast
+from uuid import UUID
+
+from pydantic_core import to_jsonable_python
+
+from psych_runtime.tools.problem import Problem
+from psych_runtime_core.errors import NotJson
+from psych_runtime_core.frozen import MAX_DEPTH
+from psych_runtime_core.jsonvalue import Json, encode_json, freeze
+from psych_runtime_core.records.facts import FailureKind
+
+MAX_RESULT_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A result as frozen JSON, and its canonical bytes."""
+
+    value: Json
+    encoded: bytes
+
+
+def convert(result: object) -> Converted | Problem:
+    """`result` as JSON; or `result_not_serialisable`, or `result_too_large` over 64 MiB."""
+    try:
+        value = freeze(_plain(result, 0), surrogates=True)
+    except NotJson as refused:
+        place = "".join(f"[{token!r}]" for token in refused.loc)
+        reason = f"its result cannot be kept, at result{place}: {refused.reason}"
+        return Problem(FailureKind.RESULT_NOT_SERIALISABLE, f"the tool did run, but {reason}")
+    encoded = encode_json(value)
+    if len(encoded) > MAX_RESULT_BYTES:
+        reason = f"its result has {len(encoded)} bytes, the limit is {MAX_RESULT_BYTES}"
+        return Problem(FailureKind.RESULT_TOO_LARGE, f"the tool did run, but {reason}")
+    return Converted(value, encoded)
+
+
+def _plain(value: object, depth: int) -> object:
+    """`value` with every type that JSON lacks rewritten; whether what remains is JSON, `freeze` judges."""
+    if isinstance(value, Enum):
+        return _plain(value.value, depth)
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if depth > MAX_DEPTH:
+        raise NotJson(f"deeper than {MAX_DEPTH} levels, or a container that holds itself", "too_deep")
+    parts = _rewritten(value)
+    if isinstance(parts, dict):
+        named = cast("dict[str, object]", parts)
+        return {key: _below(key, part, depth) for key, part in named.items()}
+    if isinstance(parts, list):
+        plain = [_below(at, part, depth) for at, part in enumerate(cast("list[object]", parts))]
+        return sorted(plain, key=_canonical) if isinstance(value, set | frozenset) else plain
+    return parts
+
+
+def _below(token: str | int, part: object, depth: int) -> object:
+    try:
+        return _plain(part, depth + 1)
+    except NotJson as refused:
+        raise refused.below(token) from None
+
+
+def _canonical(plain: object) -> bytes:
+    return encode_json(freeze(plain, surrogates=True))
+
+
+# --- one value ---------------------------------------------------------------------------------------
+
+
+def _rewritten(value: object) -> object:
+    """`value` as a scalar, a list or a dict with text for keys; what these hold is as it was."""
+    try:
+        text = _text_of(value)
+        return _parts_of(value) if text is None else text
+    except NotJson:
+        raise
+    except Exception as error:
+        # Reading a field, iterating, serialising and `str()` may run the consumer's own code.
+        raise NotJson(f"a {type(value).__name__} that raises {type(error).__name__} when read") from None
+
+
+def _text_of(value: object) -> str | None:
+    if isinstance(value, Decimal) and not value.is_finite():
+        raise NotJson(f"{value} has no JSON form")
+    return next((text(value) for kinds, text in _TEXTS if isinstance(value, kinds)), None)
+
+
+_TEXTS: tuple[tuple[type | tuple[type, ...], Callable[[Any], str]], ...] = (
+    ((datetime, date, time, timedelta), to_jsonable_python),
+    ((Decimal, UUID, PurePath, Fraction), str),
+)
+
+
+def _parts_of(value: object) -> object:
+    if isinstance(value, type):
+        raise NotJson(f"the class {value.__name__} has no JSON form")
+    serializer: Any = getattr(type(value), "__pydantic_serializer__", None)
+    if serializer is not None:
+        return serializer.to_python(value, mode="json", warnings="none")
+    if dataclasses.is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, tuple):
+        items = cast("tuple[object, ...]", value)
+        names = getattr(items, "_fields", None)
+        return list(items) if names is None else dict(zip(names, items, strict=True))
+    if isinstance(value, Mapping):
+        return _object(cast("Mapping[object, object]", value).items())
+    if isinstance(value, list | deque | set | frozenset):
+        return list(cast("Iterable[object]", value))
+    raise NotJson(f"a {type(value).__name__} has no JSON form")
+
+
+def _object(items: Iterable[tuple[object, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, item in items:
+        text = _key(key)
+        if text in found:
+            raise NotJson(f"two keys that are both {text!r} as text")
+        found[text] = item
+    return found
+
+
+def _key(key: object) -> str:
+    if isinstance(key, Enum):
+        return _key(key.value)
+    if isinstance(key, str):
+        return key
+    if isinstance(key, bool | int | float):
+        return encode_json(freeze(key)).decode()
+    if isinstance(key, UUID | date):
+        return cast("str", _text_of(key))
+    raise NotJson(f"a key of type {type(key).__name__}")

@@ -1,0 +1,1 @@
+"""The Worker: finds Runs, holds their leases, drives them."""

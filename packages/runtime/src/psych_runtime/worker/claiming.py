@@ -1,0 +1,107 @@
+"""When a Worker asks its store for work, and what it leaves out."""
+
+from __future__ import annotations
+
+import logging
+import random
+from datetime import datetime, timedelta
+from heapq import heappop, heappush
+
+from psych_runtime_core.clock import Clock
+from psych_runtime_core.errors import PsychError
+from psych_runtime_core.ids import RunId, VersionHash, WorkerId
+from psych_runtime_core.ports.store import Claim, ClaimFilter, Store
+from psych_runtime.attempt.orders import Orders
+from psych_runtime.attempt.pauses import Pauses
+
+logger = logging.getLogger("psych_runtime.worker")
+# A Version that this process cannot serve is left out of its claims for this long.
+SKIP_SECONDS = 60.0
+# Of a herd of Workers that hear of the same Run, most find it taken: so they do not ask at the same moment.
+HERD_SECONDS = 0.02
+LONGEST_HERD_SECONDS = 0.2
+
+
+class Claimer:
+    """Takes Runs, as many as there are free slots, in one call."""
+
+    def __init__(self, store: Store, worker_id: WorkerId, lease_seconds: float, orders: Orders) -> None:
+        self._store, self._worker_id, self._seconds, self._orders = store, worker_id, lease_seconds, orders
+        self._requests = 0
+        self._skipped: dict[VersionHash, float] = {}
+        self._pauses = Pauses(store.clock, longest=30.0)
+        self._said: set[str] = set()
+
+    async def claim(self, limit: int, exclude: frozenset[RunId]) -> tuple[Claim, ...]:
+        """Up to `limit` Runs. A claim whose answer is lost is repeated until the store tells what it gave."""
+        self._requests += 1
+        request_id = f"{self._worker_id[-40:]}:{self._requests}"
+        while True:
+            try:
+                claims = await self._store.claim(
+                    self._worker_id,
+                    limit=min(limit, 100),
+                    lease_seconds=self._seconds,
+                    only=ClaimFilter(skip_versions=self._left_out(), exclude=exclude),
+                    request_id=request_id,
+                )
+            except PsychError as error:
+                self._say(error)
+                if self._orders.draining:
+                    return ()
+                await self._pauses.sleep()
+            else:
+                self._pauses.reset()
+                return claims.claims
+
+    def skip(self, version_hash: VersionHash, missing: str) -> None:
+        """Leave a Version to other Workers for a while; say so once."""
+        if version_hash not in self._skipped:
+            logger.warning("this process cannot serve Version %s: %s", version_hash, missing)
+        self._skipped[version_hash] = self._store.clock.monotonic() + SKIP_SECONDS
+
+    def _left_out(self) -> frozenset[VersionHash]:
+        now = self._store.clock.monotonic()
+        return frozenset(version_hash for version_hash, until in self._skipped.items() if until > now)
+
+    def _say(self, error: PsychError) -> None:
+        kind = type(error).__name__
+        if kind not in self._said:
+            self._said.add(kind)
+            logger.warning("work could not be claimed, and will be asked for again: %s", error)
+
+
+class Herd:
+    """How long a Worker holds still after a hint of ready work."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._window = HERD_SECONDS
+
+    async def hold_still(self) -> None:
+        await self._clock.sleep(random.uniform(0, self._window))  # noqa: S311 - jitter, not a secret
+
+    def found(self, count: int) -> None:
+        """The claim that followed took so many Runs."""
+        self._window = HERD_SECONDS if count else min(self._window * 2, LONGEST_HERD_SECONDS)
+
+
+class DueMoments:
+    """The moments at which Runs that this Worker parked must be looked at, soonest first."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._moments: list[datetime] = []
+
+    def add(self, moment: datetime | None) -> None:
+        if moment is not None:
+            heappush(self._moments, moment)
+
+    def seconds_to_next(self) -> float | None:
+        """Seconds until the soonest, 0 when it has come; None when there is none."""
+        return max((self._moments[0] - self._clock.now()) / timedelta(seconds=1), 0.0) if self._moments else None
+
+    def drop_past(self) -> None:
+        """Forget the moments that have come."""
+        while self._moments and self._moments[0] <= self._clock.now():
+            heappop(self._moments)

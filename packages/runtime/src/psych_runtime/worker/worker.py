@@ -1,0 +1,218 @@
+"""The Worker: claims Runs, drives them, and gives them back."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import socket
+import uuid
+from collections import OrderedDict
+
+import anyio
+import anyio.abc
+
+from psych_runtime_core.ids import RunId, WorkerId
+from psych_runtime_core.ports.store import Claim, Store
+from psych_runtime_core.ports.watch import Watch
+from psych_runtime_core.records import Head
+from psych_runtime.attempt.attempt import Attempt
+from psych_runtime.attempt.first import within
+from psych_runtime.attempt.hold import Hold
+from psych_runtime.attempt.inbox import Inbox
+from psych_runtime.attempt.loaded import Loaded
+from psych_runtime.attempt.orders import Orders
+from psych_runtime.attempt.outcome import Ended, Outcome
+from psych_runtime.attempt.plans import PlanCache
+from psych_runtime.attempt.seat import Seat
+from psych_runtime.attempt.signal import Signal
+from psych_runtime.attempt.terms import Shared, Terms
+from psych_runtime.runtime import Runtime
+from psych_runtime.worker.claiming import Claimer, DueMoments, Herd
+from psych_runtime.worker.lease import Keeper
+from psych_runtime.worker.slots import Slots
+
+logger = logging.getLogger("psych_runtime.worker")
+PARKED_KEPT = 64
+
+
+class Worker:
+    """Drives Runs in this process: `Worker(runtime, …)`, or `Worker(store, runtime, …)`.
+
+    `concurrency`: Runs at once. `lease_seconds`: 1 to 3 600. `poll_interval`: seconds between claims when
+    nothing wakes it. `grace_seconds`: for work that must not be cut. `linger_seconds`: how long an idle
+    Attempt waits in place. `max_crashes`: Attempts that may die without finishing anything. It installs no
+    signal handler.
+    """
+
+    def __init__(  # noqa: PLR0913 - the settings of a Worker, all keywords
+        self,
+        store_or_runtime: Store | Runtime,
+        runtime: Runtime | None = None,
+        *,
+        worker_id: str | None = None,
+        concurrency: int = 4,
+        lease_seconds: float = 30.0,
+        poll_interval: float = 5.0,
+        grace_seconds: float = 60.0,
+        linger_seconds: float = 2.0,
+        max_crashes: int = 10,
+    ) -> None:
+        self.runtime = _runtime_of(store_or_runtime, runtime)
+        self.worker_id = WorkerId(worker_id or _own_id())
+        self.concurrency = _checked("concurrency", concurrency, 1, 10_000)
+        self._lease_seconds = _checked("lease_seconds", lease_seconds, 1, 3_600)
+        self._poll_interval = _checked("poll_interval", poll_interval, 0.01, 3_600)
+        self._store = self.runtime.store
+        self._orders = Orders()
+        terms = Terms(grace_seconds, linger_seconds, _checked("max_crashes", max_crashes, 1, 1_000))
+        self._shared = Shared(self.runtime, PlanCache(self.runtime), terms, self._orders)
+        self._slots = Slots(concurrency)
+        self._seats: dict[RunId, Seat] = {}
+        self._parked: OrderedDict[RunId, Loaded] = OrderedDict()
+        self._claimer = Claimer(self._store, self.worker_id, lease_seconds, self._orders)
+        self._due = DueMoments(self._store.clock)
+        self._running = self._hinted = False
+        self._ended: anyio.Event | None = None
+
+    async def run(self) -> None:
+        """Claim and drive until stopped or drained. A Worker runs once; a second `run` is `RuntimeError`."""
+        if self._running or self._orders.draining:
+            raise RuntimeError("a Worker runs once; make another one")
+        self._running = True
+        self._ended = anyio.Event()
+        self._wake = Signal(self._store.clock)
+        try:
+            async with self._store.changes(ready=True) as watch, anyio.create_task_group() as group:
+                self._watch = watch
+                group.start_soon(Keeper(self._store, self._seats, self._lease_seconds).keep)
+                group.start_soon(self._listen)
+                async with anyio.create_task_group() as attempts:
+                    await self._claim_on(attempts)
+                group.cancel_scope.cancel()
+        finally:
+            self._ended.set()
+
+    async def drain(self, timeout: float | None = None) -> None:  # noqa: ASYNC109 - part of the public signature
+        """Claim nothing more, let what is in flight end, hand the Runs over; after `timeout` seconds `stop`."""
+        self._order(draining=True)
+        if self._ended is None:
+            return
+        if timeout is None or await within(timeout, self._store.clock, self._has_ended) is None:
+            if timeout is not None:
+                self.stop()
+            await self._has_ended()
+
+    async def _has_ended(self) -> bool:
+        assert self._ended is not None, "it is waited for once it runs"
+        await self._ended.wait()
+        return True
+
+    def stop(self) -> None:
+        """Cut short what is in flight and hand the Runs over. `run` returns within `grace_seconds`."""
+        self._order(draining=True, stopping=True)
+
+    def _order(self, *, draining: bool = False, stopping: bool = False) -> None:
+        self._orders.draining = self._orders.draining or draining
+        self._orders.stopping = self._orders.stopping or stopping
+        for seat in self._seats.values():
+            seat.inbox.wake()
+        if self._running:
+            self._wake.set()
+
+    # --- finding work ----------------------------------------------------------------------------------
+
+    async def _claim_on(self, attempts: anyio.abc.TaskGroup) -> None:
+        """Claim at once while there is work and room; else at the next reason to look."""
+        herd = Herd(self._store.clock)
+        more = True
+        while not self._orders.draining:
+            free = self.concurrency - len(self._seats)
+            if free and more:
+                taken = await self._take(free, attempts)
+                herd.found(taken)
+                more = taken == free
+                continue
+            woken = await self._wake.wait(self._patience())
+            if self._hinted:
+                self._hinted = False
+                await herd.hold_still()
+                more = True
+            # A slot that frees is no reason to look when the last claim left nothing.
+            more = more or not woken
+            self._due.drop_past()
+
+    def _patience(self) -> float:
+        poll = self._poll_interval * random.uniform(0.8, 1.2)  # noqa: S311 - jitter, not a secret
+        due = self._due.seconds_to_next()
+        return poll if due is None else min(poll, due)
+
+    async def _take(self, free: int, attempts: anyio.abc.TaskGroup) -> int:
+        sent_at = self._store.clock.monotonic()
+        claims = await self._claimer.claim(free, frozenset(self._seats))
+        for claim in claims:
+            self._seat(claim, sent_at)
+            attempts.start_soon(self._drive, claim)
+        return len(claims)
+
+    async def _listen(self) -> None:
+        """Carry hints to those they concern."""
+        while True:
+            hint = await self._watch.wait(self._poll_interval)
+            for run_id in hint.runs:
+                if run_id in self._seats:
+                    self._seats[run_id].inbox.wake(moved=True)
+            if hint.ready:
+                self._hinted = True
+                self._wake.set()
+
+    # --- driving ---------------------------------------------------------------------------------------
+
+    def _seat(self, claim: Claim, sent_at: float) -> None:
+        run_id = claim.header.run_id
+        hold = Hold(claim.lease, self._store.clock, sent_at=sent_at, lease_seconds=self._lease_seconds)
+
+        def on_head(head: Head) -> None:
+            self._watch.saw(run_id, head.seq)
+
+        seat = Seat(hold, Inbox(self._store.clock), on_head, self._parked.pop(run_id, None))
+        self._seats[run_id] = seat
+        self._watch.follow(run_id)
+
+    async def _drive(self, claim: Claim) -> None:
+        run_id = claim.header.run_id
+        with self._slots.seat(run_id):
+            logger.info("an Attempt of %s begins, epoch %d", run_id, claim.lease.epoch)
+            outcome = await Attempt(claim, self._seats[run_id], self._shared).run()
+            logger.info("the Attempt of %s ended: %s", run_id, outcome.ended)
+        self._watch.unfollow(run_id)
+        del self._seats[run_id]
+        self._after(claim, outcome)
+        self._wake.set()
+
+    def _after(self, claim: Claim, outcome: Outcome) -> None:
+        if outcome.missing is not None:
+            self._claimer.skip(claim.header.version_hash, outcome.missing)
+        if outcome.ended is Ended.PARKED and outcome.loaded is not None:
+            self._due.add(outcome.due_at)
+            self._parked[claim.header.run_id] = outcome.loaded
+            if len(self._parked) > PARKED_KEPT:
+                self._parked.popitem(last=False)
+
+
+def _runtime_of(store_or_runtime: Store | Runtime, runtime: Runtime | None) -> Runtime:
+    if isinstance(store_or_runtime, Runtime):
+        return store_or_runtime
+    if runtime is None or runtime.store is not store_or_runtime:
+        raise ValueError("the store given is not the Runtime's; give Worker(runtime) alone")
+    return runtime
+
+
+def _checked(name: str, value: float, least: float, most: float) -> float:
+    if not least <= value <= most:
+        raise ValueError(f"{name} is {value}; give {least} to {most}")
+    return value
+
+
+def _own_id() -> str:
+    return f"{socket.gethostname()[:64]}-{os.getpid()}-{uuid.uuid4().hex[:8]}"

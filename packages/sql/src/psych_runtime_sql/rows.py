@@ -1,0 +1,155 @@
+"""Rows to values and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+from psych_runtime_core.ids import RunId
+from psych_runtime_core.ports.header import Move, due
+from psych_runtime_core.ports.store import Lease, RunHeader, Waits
+from psych_runtime_core.records import Entry, Head
+from psych_runtime_core.scope import Scope
+
+from psych_runtime_sql.driver import Row
+from psych_runtime_sql.statements import HEADER_COLUMNS
+
+Values = dict[str, object]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def micros(at: datetime) -> int:
+    """An aware instant in microseconds since 1970."""
+    return (at - _EPOCH) // _MICROSECOND
+
+
+def instant(microseconds: int) -> datetime:
+    """The instant, in UTC."""
+    return _EPOCH + timedelta(microseconds=microseconds)
+
+
+def key_digest(tenant: str, key: str) -> bytes:
+    """What stands for an idempotency key: 32 bytes that tell nothing of it."""
+    return sha256(f"{tenant}\x1f{key}".encode()).digest()
+
+
+def json_array(texts: Sequence[str]) -> str:
+    """Texts as one parameter."""
+    return json.dumps(texts, ensure_ascii=False)
+
+
+# --- headers -----------------------------------------------------------------------------------------
+
+
+def header_of(row: Row) -> RunHeader:
+    """The header in a row of `HEADER_COLUMNS`."""
+    found: dict[str, Any] = dict(zip(HEADER_COLUMNS, row, strict=False))
+    tenant, principal, labels = found.pop("tenant"), found.pop("principal"), found.pop("labels")
+    found["scope"] = Scope(tenant=tenant, principal=principal, labels=json.loads(labels))
+    found["head"] = Head(found.pop("head_seq"), found.pop("head_digest"))
+    found["waits"] = json.loads(found["waits"])
+    for name in ("created_at", "settled_at", "deadline_at", "ready_at"):
+        found[name] = _optional_instant(found[name])
+    found["lease"] = _lease(found["run_id"], found.pop("worker_id"), found["epoch"], found["ready_at"])
+    return RunHeader.model_validate(found)
+
+
+def run_values(header: RunHeader) -> Values:
+    """The row of `psych_run` at admission."""
+    scope = header.scope
+    return {
+        "run_id": header.run_id,
+        "tenant": scope.tenant,
+        "principal": scope.principal,
+        "labels": json.dumps(dict(scope.labels), ensure_ascii=False),
+        "name": header.name,
+        "request": header.request,
+        "idempotency_key": header.idempotency_key,
+        "priority": header.priority,
+        "root_run_id": header.root_run_id,
+        "created_at": micros(header.created_at),
+    }
+
+
+def log_values(header: RunHeader) -> Values:
+    """The columns that say where a log stands and what it says."""
+    return {
+        "of_run": header.run_id,
+        "head_seq": header.head.seq,
+        "head_digest": header.head.digest,
+        "epoch": header.epoch,
+        "crashes": header.crashes,
+        "version_hash": header.version_hash,
+        "deadline_at": _optional_micros(header.deadline_at),
+        "parked": header.parked,
+        "waits": _waits(header.waits),
+        "pending": header.pending,
+        "stopping": header.stopping,
+        "attempt_count": header.attempt_count,
+    }
+
+
+def work_values(
+    header: RunHeader, now: datetime, *, claim_id: str | None = None, expired: bool = False
+) -> Values:
+    """The row of `psych_work`. `claim_id` and `expired` are those of a new claim."""
+    lease = header.lease
+    return log_values(header) | {
+        "run_id": header.run_id,
+        "tenant": header.scope.tenant,
+        "priority": header.priority,
+        "ready": is_ready(header, now),
+        "ready_at": _optional_micros(header.ready_at),
+        "worker_id": lease.worker_id if lease else None,
+        "claim_id": claim_id,
+        "expired": expired,
+    }
+
+
+def settled_values(header: RunHeader) -> Values:
+    """What `psych_run` learns at the end."""
+    settled_at, terminal = _optional_micros(header.settled_at), header.terminal
+    return log_values(header) | {"settled_at": settled_at, "terminal": terminal.value if terminal else None}
+
+
+def is_ready(header: RunHeader, now: datetime) -> bool:
+    """Whether it may be claimed at once, and no lease has to expire first."""
+    return header.lease is None and due(Move(header, now))
+
+
+def _lease(run_id: RunId, worker_id: Any, epoch: int, expires_at: Any) -> Lease | None:
+    return None if worker_id is None else Lease(run_id, worker_id, epoch, expires_at)
+
+
+def _waits(waits: Waits) -> str:
+    return json.dumps([(reason.value, seq) for reason, seq in waits])
+
+
+def _optional_micros(at: datetime | None) -> int | None:
+    return None if at is None else micros(at)
+
+
+def _optional_instant(microseconds: int | None) -> datetime | None:
+    return None if microseconds is None else instant(microseconds)
+
+
+# --- entries -----------------------------------------------------------------------------------------
+
+
+def entry_of(row: Row) -> Entry:
+    """The entry in a row of a page."""
+    seq, kind, at, epoch, body, digest = row
+    return Entry(seq, kind, instant(at), epoch, body, digest)
+
+
+def entry_params(run_id: RunId, entries: Sequence[Entry]) -> list[object]:
+    """The parameters of `Statements.insert_entries`."""
+    params: list[object] = []
+    for entry in entries:
+        params += (run_id, entry.seq, entry.type, micros(entry.at), entry.epoch, entry.body, entry.digest)
+    return params

@@ -1,0 +1,197 @@
+"""Every statement of the hot path, written in Core and compiled once for a dialect."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Dialect,
+    FromClause,
+    Select,
+    Table,
+    Text,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    false,
+    func,
+    insert,
+    or_,
+    select,
+    true,
+    update,
+)
+
+from psych_runtime_core.ports.checks import MAX_PAGE_BYTES
+
+from psych_runtime_sql.driver import Statement, compiled
+from psych_runtime_sql.tables import (
+    ENTRY,
+    IS_CLAIMED,
+    IS_DUE_LATER,
+    IS_READY,
+    KEY,
+    LOG_COLUMNS,
+    RUN,
+    VERSION,
+    WORK,
+)
+
+PROMOTED_AT_ONCE = 256
+
+_COLD = ("tenant", "principal", "labels", "name", "request", "idempotency_key", "priority", "root_run_id")
+HEADER_COLUMNS = ("run_id", *_COLD, "created_at", "settled_at", "terminal", *LOG_COLUMNS, "ready_at", "worker_id")
+LEASE_COLUMNS = ("ready", "ready_at", "worker_id", "claim_id", "expired")
+
+
+class Statements:
+    """The statements, each with the values it takes as its named parameters."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._entries = cache(self._insert_entries)
+        # --- headers
+        self.header = compiled(_headers().where(RUN.c.run_id == bindparam("run_id")), dialect)
+        self.headers = compiled(_headers().where(RUN.c.run_id.in_(_members("run_ids"))), dialect)
+        self.insert_run = compiled(_insert(RUN, leave_out=("settled_at", "terminal", *LOG_COLUMNS)), dialect)
+        self.insert_work = compiled(_insert(WORK), dialect)
+        self.update_log = compiled(_update(WORK, LOG_COLUMNS), dialect)
+        self.update_work = compiled(_update(WORK, (*LOG_COLUMNS, *LEASE_COLUMNS)), dialect)
+        self.extend_lease = compiled(_update(WORK, ("ready_at",)), dialect)
+        self.settle_run = compiled(_update(RUN, ("settled_at", "terminal", *LOG_COLUMNS)), dialect)
+        self.delete_work = compiled(delete(WORK).where(WORK.c.run_id == bindparam("of_run")), dialect)
+        # --- keys and logs
+        self.run_of_key = compiled(
+            select(KEY.c.run_id).where(KEY.c.tenant == bindparam("tenant"), KEY.c.key == bindparam("key")), dialect
+        )
+        self.insert_key = compiled(_insert(KEY), dialect)
+        self.read = compiled(_page(), dialect)
+        # --- the queue
+        self.promote = compiled(_promote(), dialect)
+        self.next_tenant = compiled(_next(WORK.c.tenant), dialect)
+        self.next_version = compiled(
+            _next(WORK.c.version_hash).where(WORK.c.tenant == bindparam("tenant")), dialect
+        )
+        self.pick = compiled(_pick(), dialect)
+        self.claimed = compiled(_claimed(), dialect)
+        # --- what watches ask
+        self.heads = compiled(
+            select(RUN.c.run_id, _latest("head_seq"))
+            .select_from(_run_and_work())
+            .where(RUN.c.run_id.in_(_members("run_ids"))),
+            dialect,
+        )
+        self.has_ready = compiled(_has_ready(), dialect)
+        # --- Versions
+        self.insert_version = compiled(_insert(VERSION), dialect)
+        self.version = compiled(select(VERSION.c.body).where(VERSION.c.hash == bindparam("hash")), dialect)
+
+    def insert_entries(self, count: int) -> Statement:
+        """Entries of one log, `count` rows at once; the parameters are those of the rows, in column order."""
+        return self._entries(count)
+
+    def _insert_entries(self, count: int) -> Statement:
+        rows = [{column.name: bindparam(f"{column.name}_{row}") for column in ENTRY.c} for row in range(count)]
+        return compiled(insert(ENTRY).values(rows), self._dialect)
+
+
+def _members(name: str) -> Select[Any]:
+    """The members of a parameter that is a JSON array of texts: one text for any number of them."""
+    array = func.json_each(bindparam(name)).table_valued(Column("value", Text), name="member")
+    return select(array.c.value)
+
+
+def _run_and_work() -> FromClause:
+    return RUN.outerjoin(WORK, RUN.c.run_id == WORK.c.run_id)
+
+
+def _latest(name: str) -> ColumnElement[Any]:
+    """A column that stands in `psych_work` while the Run is open, and in `psych_run` after."""
+    return func.coalesce(WORK.c[name], RUN.c[name])
+
+
+def _headers(*more: ColumnElement[Any]) -> Select[Any]:
+    cold = (RUN.c[name] for name in ("run_id", *_COLD, "created_at", "settled_at", "terminal"))
+    latest = (_latest(name).label(name) for name in LOG_COLUMNS)
+    return select(*cold, *latest, WORK.c.ready_at, WORK.c.worker_id, *more).select_from(_run_and_work())
+
+
+def _insert(table: Table, leave_out: tuple[str, ...] = ()) -> Any:
+    return insert(table).values(
+        {column.name: bindparam(column.name) for column in table.c if column.name not in leave_out}
+    )
+
+
+def _update(table: Table, names: tuple[str, ...]) -> Any:
+    return (
+        update(table)
+        .where(table.c.run_id == bindparam("of_run"))
+        .values({name: bindparam(name) for name in names})
+    )
+
+
+def _page() -> Select[Any]:
+    """Entries behind a seq: as many as asked for and as fit, one at least."""
+    after = and_(ENTRY.c.run_id == bindparam("run_id"), ENTRY.c.seq > bindparam("after"))
+    size = func.length(ENTRY.c.body).label("size")
+    asked = select(ENTRY.c.seq, size).where(after).order_by(ENTRY.c.seq).limit(bindparam("limit")).subquery("asked")
+    total = func.sum(asked.c.size).over(order_by=asked.c.seq).label("total")
+    sizes = select(asked.c.seq, total).subquery("sizes")
+    fits = or_(sizes.c.total <= MAX_PAGE_BYTES, sizes.c.seq == bindparam("after") + 1)
+    last = select(func.max(sizes.c.seq)).where(fits).scalar_subquery()
+    columns = (column for column in ENTRY.c if column.name != "run_id")
+    return select(*columns).where(after, ENTRY.c.seq <= last).order_by(ENTRY.c.seq)
+
+
+def _promote() -> Any:
+    """What is due becomes ready, so that a pick steps over nothing."""
+    due = (
+        select(WORK.c.run_id)
+        .where(IS_DUE_LATER, WORK.c.ready_at <= bindparam("now"))
+        .order_by(WORK.c.ready_at, WORK.c.run_id)
+        .limit(PROMOTED_AT_ONCE)
+    )
+    return update(WORK).where(WORK.c.run_id.in_(due)).values(ready=true()).returning(WORK.c.run_id)
+
+
+def _next(column: Column[Any]) -> Select[Any]:
+    """The next value of an index column: one probe, however many rows share a value."""
+    return select(column).where(IS_READY, column > bindparam("behind")).order_by(column).limit(1)
+
+
+def _pick() -> Select[Any]:
+    """The first ready Runs of a tenant and Version, with what orders them."""
+    return (
+        select(WORK.c.priority, WORK.c.ready_at, WORK.c.run_id)
+        .where(
+            IS_READY,
+            WORK.c.tenant == bindparam("tenant"),
+            WORK.c.version_hash == bindparam("version_hash"),
+            WORK.c.run_id.not_in(_members("exclude")),
+        )
+        .order_by(WORK.c.priority.desc(), WORK.c.ready_at, WORK.c.run_id)
+        .limit(bindparam("limit"))
+    )
+
+
+def _claimed() -> Select[Any]:
+    """What a Worker holds under a request: headers, and whether each was taken over."""
+    return (
+        _headers(WORK.c.expired)
+        .where(
+            IS_CLAIMED,
+            WORK.c.worker_id == bindparam("worker_id"),
+            WORK.c.claim_id == bindparam("claim_id"),
+            WORK.c.ready_at > bindparam("now"),
+        )
+        .order_by(WORK.c.run_id)
+    )
+
+
+def _has_ready() -> Select[Any]:
+    due = and_(IS_DUE_LATER, WORK.c.ready_at <= bindparam("now"))
+    return select(or_(exists().where(IS_READY), exists().where(due)))

@@ -1,0 +1,63 @@
+"""Work that a task hands to a thread, and the way back."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any, Generic, TypeVar
+
+from psych_runtime_sqlite.connection import SQLiteDriver
+
+T = TypeVar("T")
+Work = Callable[[SQLiteDriver], Coroutine[Any, Any, T]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Job(Generic[T]):
+    """An operation and who waits for it. `pages` is about how much it writes; `deadline` is monotonic."""
+
+    operation: str
+    work: Work[T]
+    future: asyncio.Future[T]
+    deadline: float
+    pages: int = 0
+
+
+Answer = tuple[Job[Any], Any]
+"""A job with its result, or with the exception it ended with."""
+Jobs = SimpleQueue[Job[Any] | None]
+"""What waits for a thread; None ends it."""
+
+
+def settle(answers: list[Answer]) -> None:
+    """Answer who still waits. Runs in the loop of the jobs."""
+    for job, answer in answers:
+        if job.future.done():
+            continue
+        if isinstance(answer, BaseException):
+            job.future.set_exception(answer)
+        else:
+            job.future.set_result(answer)
+
+
+def post(loop: asyncio.AbstractEventLoop, deliver: Callable[[list[Answer]], None], answers: list[Answer]) -> None:
+    """Have a loop deliver answers. A loop that is closed has nobody who waits."""
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(deliver, answers)
+
+
+def start(name: str, jobs: Jobs, serve: Callable[[Job[Any]], None], at_end: Callable[[], None]) -> threading.Thread:
+    """A thread that serves jobs until it is told to end. It keeps no process alive."""
+
+    def run() -> None:
+        while (job := jobs.get()) is not None:
+            serve(job)
+        at_end()
+
+    thread = threading.Thread(target=run, name=name, daemon=True)
+    thread.start()
+    return thread

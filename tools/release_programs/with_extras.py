@@ -1,0 +1,26 @@
+"""Run where every extra is installed: a Run on SQLite is completed, and read again."""
+
+import asyncio
+
+from psych_runtime.testing.fake_model import FakeModel
+
+from psych_runtime import AgentSpec, ModelRef, TerminalState, session, status, verify
+from psych_runtime.store.sqlite import SQLiteStore
+
+
+async def main() -> None:
+    """Raise on the first thing that is not as promised."""
+    model = FakeModel()
+    model.turn("It holds.")
+    spec = AgentSpec(
+        name="release", instructions="Say whether it holds.", model=ModelRef(model="fake-standard")
+    )
+    async with SQLiteStore("release.db", migrate=True) as store, session(model, store=store) as psych:
+        answer = await psych.ask(spec, "Does it hold?")
+        assert answer.result() == "It holds."
+    async with SQLiteStore("release.db", migrate=False) as store:
+        await verify(store, answer.run_id)
+        assert (await status(store, answer.run_id)).terminal_state is TerminalState.COMPLETED
+
+
+asyncio.run(main())
