@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import strategies as st
-
+from packages.core.tests.tape import Tape
 from psych_runtime.testing.log_builder import LogBuilder
 from psych_runtime_core.messages import FinishReason
 from psych_runtime_core.records import Record
@@ -43,6 +42,7 @@ REFUSAL: Fields = {"finish_reason": FinishReason.REFUSAL, "usage": None}
 PROBED: Fields = {"probe": True, "safe_to_retry": False}
 RETRIED: Fields = {"safe_to_retry": True}
 STOP: Fields = {"next": "stop"}
+EDITED: Fields = {"arguments": {"n": 9}, "arguments_digest": "c" * 64}
 EXPIRED: Fields = {"cause": "expired", "approved": None}
 
 # A verb, and which call of the turn it is about.
@@ -79,13 +79,11 @@ VERBS: dict[str, Verb] = {
     "suspended": lambda p, n, f: p.suspended(n, **f),
     "resumed yes": lambda p, n, f: p.resumed(n, **f),
     "resumed yes, for all": lambda p, n, f: p.resumed(n, remember="tool", **f),
-    "resumed edited": lambda p, n, f: p.resumed(
-        n, **{"arguments": {"n": 9}, "arguments_digest": "c" * 64, **f}
-    ),
+    "resumed edited": lambda p, n, f: p.resumed(n, **{**EDITED, **f}),
     "resumed no": lambda p, n, f: p.resumed(n, **{"approved": False, **f}),
     "resumed expired": lambda p, n, f: p.resumed(n, **{**EXPIRED, **f}),
 }
-ANY = sorted(VERBS)
+TYPES = sorted({verb.partition(" ")[0] for verb in VERBS})
 GIVEN = ["queue_enqueued steer", "queue_enqueued follow_up", "attempt_started"]
 # What mostly follows: of a walk that drew evenly, few would come to a call, or stay open for long.
 FOLLOW: dict[str, list[str]] = {
@@ -93,10 +91,10 @@ FOLLOW: dict[str, list[str]] = {
     "queued": ["attempt_started", *GIVEN],
     "ready": ["turn_started", "turn_started", *GIVEN],
     "asking": ["queue_consumed", "model_call_started", *GIVEN],
-    "calling": [verb for verb in ANY if verb.startswith("model_call_f")] + GIVEN,
-    "acting": [verb for verb in ANY if verb.startswith(("tool_call", "suspended", "resumed"))] + GIVEN,
+    "calling": [verb for verb in VERBS if verb.startswith("model_call")] + GIVEN,
+    "acting": [verb for verb in VERBS if verb.startswith(("tool_call", "suspended", "resumed"))] + GIVEN,
     "answered": ["turn_started", "run_settled completed", *GIVEN],
-    "failed": ["run_settled failed", *GIVEN],
+    "failed": ["run_settled failed", *GIVEN, *GIVEN],
 }
 MISSES: tuple[Fields, ...] = (
     {"run_id": "run_other"},
@@ -108,23 +106,21 @@ MISSES: tuple[Fields, ...] = (
     {"epoch": 9},
     {"lane": "stp_1"},
 )
-HIT: Fields = {}
-_drawn = st.tuples(
-    st.integers(0, 3),
-    st.integers(0, 999),
-    st.integers(0, 2),
-    st.integers(0, 2_000),
-    st.sampled_from((HIT,) * 40 + MISSES),
-)
 
 
-def draw_proposal(data: st.DataObject, state: RunStateView) -> Record:
+def proposal(tape: Tape, state: RunStateView) -> Record:
     """A record of any type: mostly one that the state implies, at times beside that."""
-    chance, choice, call, seconds, miss = data.draw(_drawn)
-    verbs = FOLLOW.get(standing(state), ANY) if chance else ANY
-    proposer = Proposer(state)
-    VERBS[verbs[choice % len(verbs)]](proposer.at(seconds), call, miss)
+    likely = FOLLOW.get(standing(state), ["abort_requested"])
+    verb = any_verb(tape) if tape.chance(112) else tape.one_of(likely)
+    proposer = Proposer(state).at(8 * tape.below(256))
+    VERBS[verb](proposer, tape.below(3), tape.one_of(MISSES) if tape.chance(24) else {})
     return proposer.made[0]
+
+
+def any_verb(tape: Tape) -> str:
+    """Each type as often as another, however many ways there are to make its record."""
+    chosen = tape.one_of(TYPES)
+    return tape.one_of([verb for verb in VERBS if verb.partition(" ")[0] == chosen])
 
 
 def standing(state: RunStateView) -> str:

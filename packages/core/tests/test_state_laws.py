@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from packages.core.tests.proposals import draw_proposal
+from packages.core.tests.proposals import proposal
+from packages.core.tests.tape import Tape, tapes
 from psych_runtime_core.errors import CorruptLog
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.records import Record
@@ -17,11 +17,10 @@ from psych_runtime_core.records.record import RECORD_CLASSES
 from psych_runtime_core.state.check import check
 from psych_runtime_core.state.fold import apply, empty, fold, keep, rewind, stage
 from psych_runtime_core.state.lane import LanePhase
-from psych_runtime_core.state.legal import LANE_TABLE, RUN_TABLE, Group, group_of
-from psych_runtime_core.state.run import RunPhase, RunStateView
+from psych_runtime_core.state.legal import LANE_TABLE, RUN_TABLE, group_of
+from psych_runtime_core.state.run import RunStateView
 
 RUN = RunId("run_test")
-STEPS = 40
 Cell = tuple[str, str, bool]
 
 
@@ -66,14 +65,14 @@ class Walk:
             self.met.add((record.type, lane.phase.value, legal))
 
 
-def walked(data: st.DataObject, steps: int = STEPS) -> Walk:
+def walked(tape: Tape, steps: int = 30) -> Walk:
     walk = Walk()
-    for _ in range(data.draw(st.integers(1, steps))):
-        walk.propose(draw_proposal(data, walk.state))
-        fate = data.draw(st.integers(0, 9))
-        if fate == 0:
+    for _ in range(steps):
+        walk.propose(proposal(tape, walk.state))
+        fate = tape.below(10)
+        if fate == 9:
             walk.rewind()
-        elif fate < 4:
+        elif fate > 5:
             walk.keep()
     return walk
 
@@ -102,18 +101,18 @@ def reachable() -> set[Cell]:
 def test_a_state_folded_whole_in_parts_or_live_is_the_same_state() -> None:
     met: set[Cell] = set()
 
-    @given(st.data())
-    @settings(max_examples=400)
-    def walks(data: st.DataObject) -> None:
-        walk = walked(data)
+    @given(tapes(240))
+    @settings(max_examples=800)
+    def walks(tape: Tape) -> None:
+        walk = walked(tape)
         met.update(walk.met)
         records = walk.records
         whole = fold(records, run_id=RUN)
-        following = [draw_proposal(data, walk.state) for _ in range(5)]
+        following = [proposal(tape, walk.state) for _ in range(5)]
         verdicts = next_verdicts(walk.state, following)
         assert whole == walk.state
         assert next_verdicts(whole, following) == verdicts
-        split = data.draw(st.integers(0, len(records)))
+        split = tape.below(len(records) + 1)
         parts = fold(records[split:], run_id=RUN, state=fold(records[:split], run_id=RUN))
         assert parts == whole
         assert next_verdicts(parts, following) == verdicts
@@ -125,13 +124,13 @@ def test_a_state_folded_whole_in_parts_or_live_is_the_same_state() -> None:
 def test_a_staged_record_of_any_type_leaves_no_trace_when_it_is_rewound() -> None:
     seen: set[str] = set()
 
-    @given(st.data())
+    @given(tapes(240))
     @settings(max_examples=200)
-    def walks(data: st.DataObject) -> None:
-        walk = walked(data)
+    def walks(tape: Tape) -> None:
+        walk = walked(tape, tape.below(30))
         walk.keep()
         before = walk.state.dump()
-        tail = [draw_proposal(data, walk.state) for _ in range(20)]
+        tail = [proposal(tape, walk.state) for _ in range(20)]
         for record in tail:
             if check(walk.state, record) is None:
                 stage(walk.state, record)
@@ -143,27 +142,27 @@ def test_a_staged_record_of_any_type_leaves_no_trace_when_it_is_rewound() -> Non
     assert seen == set(RECORD_CLASSES)
 
 
-@given(st.data())
-def test_a_whole_tail_is_rewound_at_once(data: st.DataObject) -> None:
-    walk = walked(data)
+@given(tapes(240))
+def test_a_whole_tail_is_rewound_at_once(tape: Tape) -> None:
+    walk = walked(tape)
     walk.keep()
     before = walk.state.dump()
     for _ in range(10):
-        walk.propose(draw_proposal(data, walk.state))
+        walk.propose(proposal(tape, walk.state))
     walk.rewind()
     assert walk.state.dump() == before
     assert walk.state == fold(walk.records, run_id=RUN)
 
 
-@given(st.data())
-def test_what_is_applied_after_a_refused_stage_stands(data: st.DataObject) -> None:
-    walk = walked(data)
+@given(tapes(240))
+def test_what_is_applied_after_a_refused_stage_stands(tape: Tape) -> None:
+    walk = walked(tape)
     walk.keep()
-    record = draw_proposal(data, walk.state)
+    record = proposal(tape, walk.state)
     if check(walk.state, record) is not None:
         with pytest.raises(CorruptLog):
             stage(walk.state, record)
-    following = draw_proposal(data, walk.state)
+    following = proposal(tape, walk.state)
     if check(walk.state, following) is None:
         apply(walk.state, following)
         rewind(walk.state)

@@ -268,6 +268,14 @@ def test_a_checked_spec_is_the_version_of_an_equal_one() -> None:
     assert checked(small()) == Version.of(small())
 
 
+def test_a_spec_is_checked_whatever_the_depth_of_what_it_holds() -> None:
+    options: dict[str, Any] = {}
+    for _ in range(127):
+        options = {"deeper": options}
+    spec = small(model={"model": "m", "options": options})
+    assert checked(spec).spec == spec
+
+
 def made_around_validation(**fields: Any) -> AgentSpec:
     made: Any = AgentSpec.model_construct
     return cast(AgentSpec, made(**fields))
@@ -279,6 +287,8 @@ def made_around_validation(**fields: Any) -> AgentSpec:
         pytest.param({"name": "x y"}, "bad_name", "/name", id="a name"),
         pytest.param({"tools": (len,)}, "callable", "/tools/0", id="a callable"),
         pytest.param({"tools": ({1},)}, "not_json", "/tools/0", id="no JSON"),
+        pytest.param({"limits": {"max_turns": float("nan")}}, "not_json", "/limits/max_turns", id="NaN"),
+        pytest.param({"description": "\ud800"}, "bad_text", "/description", id="a lone surrogate"),
         pytest.param({"limits": {"max_turns": 0}}, "out_of_bounds", "/limits/max_turns", id="a bound"),
         pytest.param({"limits": {"max_turns": 32}}, "hash_mismatch", "", id="a form that is not canonical"),
         pytest.param({"model": None}, "wrong_type", "/model", id="a part that is None"),

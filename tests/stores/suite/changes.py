@@ -67,7 +67,7 @@ class StoreChanges(StoreBase):
         await admit(store, OTHER_RUN)
         async with store.changes([RUN]) as watch:
             await append(store, OTHER_RUN)
-            assert await hint(watch, clock) == QUIET
+            assert OTHER_RUN not in (await hint(watch, clock)).runs
 
     async def test_a_watch_follows_and_unfollows_as_it_goes(self, store: Store, clock: ManualClock) -> None:
         await admit(store)
@@ -81,6 +81,13 @@ class StoreChanges(StoreBase):
             assert await hint(watch, clock) == QUIET
             await append(store)
             assert RUN in (await hint(watch, clock)).runs
+
+    async def test_what_is_unfollowed_is_not_told_any_more(self, store: Store, clock: ManualClock) -> None:
+        await admit(store)
+        async with store.changes([RUN]) as watch:
+            await append(store)
+            watch.unfollow(RUN)
+            assert await hint(watch, clock) == QUIET
 
     async def test_a_run_can_be_followed_before_its_admission(self, store: Store, clock: ManualClock) -> None:
         async with store.changes([RUN]) as watch:

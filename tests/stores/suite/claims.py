@@ -233,6 +233,15 @@ class StoreClaim(StoreBase):
         await store.release(anew.lease)
         assert (await claim(store, request_id="first")).lease.epoch == 3
 
+    async def test_asking_again_gives_no_lease_that_was_taken_over(
+        self, store: Store, clock: ManualClock
+    ) -> None:
+        await admit(store)
+        await claim(store, request_id="first")
+        clock.advance(31)
+        await claim(store, OTHER_WORKER)
+        assert await claimed_ids(store, request_id="first") == []
+
     async def test_a_request_belongs_to_its_worker(self, store: Store) -> None:
         await admit(store, RUN)
         await admit(store, OTHER_RUN)

@@ -32,7 +32,7 @@ from psych_runtime_core.records import Head
 from tests.stores.suite.base import ClosingStore, OpenStore, StoreBase
 from tests.stores.suite.clock import ManualClock
 from tests.stores.suite.model import Refusal, StoreModel
-from tests.stores.suite.scenes import PROGRESS, SETTLE, WAKE, admission, batch, rest, without
+from tests.stores.suite.scenes import PROGRESS, SETTLE, WAKE, admission, batch, everything, rest, without
 
 T = TypeVar("T")
 
@@ -154,9 +154,8 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def store_and_model_hold_the_same(self) -> None:
-        for run_id in map(RunId, self.model.runs):
-            assert self.runner.run(self.store.get_run(run_id)) == self.model.header(run_id)
-            assert [*self.runner.run(self.store.read(run_id))] == self.model.logs[run_id]
+        held = self.runner.run(everything(self.store, *self.model.runs))
+        assert held == [(self.model.header(run_id), tuple(log)) for run_id, log in self.model.logs.items()]
 
     # --- what the rules are made of -----------------------------------------------------------------------
 

@@ -114,12 +114,10 @@ def checked(spec: Spec) -> Version:
 
     Raises `SpecValidationError` for one that was made or changed around validation, or is over 4 MiB.
     """
-    document = _document(spec)
     try:
-        freeze(document)
+        body = _written(_document(spec))
     except NotJson as error:
         raise _wrong(IssueCode(error.code), pointer(error.loc), error.reason) from None
-    body = encode_json(document)
     if len(body) > MAX_SPEC_BYTES:
         raise _wrong(IssueCode.TOO_LARGE, "", f"has {len(body):,} bytes, the limit is {MAX_SPEC_BYTES:,}")
     version = Version.of(read_spec(decode_json(body)))
@@ -127,6 +125,14 @@ def checked(spec: Spec) -> Version:
         reason = "the Spec was changed around its validation; build it anew from its fields"
         raise _wrong(IssueCode.HASH_MISMATCH, "", reason)
     return version
+
+
+def _written(document: dict[str, Any]) -> bytes:
+    try:
+        return encode_json(document)
+    except (TypeError, ValueError):
+        freeze(document)  # which knows the place
+        raise
 
 
 def _wrong(code: IssueCode, path: str, reason: str) -> SpecValidationError:

@@ -51,7 +51,7 @@ class Runs:
         size = 0
         for count, entry in enumerate(page):
             size += len(entry.body)
-            if size > MAX_PAGE_BYTES and count > 0:
+            if size > MAX_PAGE_BYTES:
                 return tuple(page[:count])
         return tuple(page)
 

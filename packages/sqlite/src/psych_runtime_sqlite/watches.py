@@ -105,7 +105,7 @@ class Watches:
         while True:
             await self._waited_for.wait()
             hurried = any(watch.followed for watch in self._waiting)
-            await asyncio.sleep(READER_SECONDS if hurried else WORKER_SECONDS)
+            await self._clock.sleep(READER_SECONDS if hurried else WORKER_SECONDS)
             # The file is busy or gone for a moment: the heads that are known tell later what was missed.
             with suppress(StoreError):
                 await self._ask()

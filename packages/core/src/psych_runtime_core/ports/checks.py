@@ -12,7 +12,7 @@ from psych_runtime_core.records import MAX_BODY_BYTES, MAX_COMMIT_BYTES, Entry, 
 MAX_WRITES = 16
 MAX_VERSION_BYTES = 5 * 1024 * 1024
 MAX_PAGE_BYTES = 8 * 1024 * 1024
-"""Where a page of entries ends early, after one entry at least."""
+"""Where a page of entries ends early. It is more than a body may have, so no page is empty."""
 SEAL_BYTES = 64 * 1024
 """What a sealing codec may add to a body."""
 

@@ -8,6 +8,15 @@ from datetime import datetime, timedelta
 from functools import cache
 from importlib.metadata import version as installed_version
 
+from psych_runtime.attempt.context import AttemptContext
+from psych_runtime.attempt.drive import Driver, Pace
+from psych_runtime.attempt.journal import Journal, LogDiverged, LostRace
+from psych_runtime.attempt.loaded import Loaded
+from psych_runtime.attempt.outcome import Ended, Outcome
+from psych_runtime.attempt.perform import no_performer, performer
+from psych_runtime.attempt.permission import run_is_allowed
+from psych_runtime.attempt.seat import Seat
+from psych_runtime.attempt.terms import Shared
 from psych_runtime_core.engine import wording
 from psych_runtime_core.engine.decide import due_effects
 from psych_runtime_core.engine.ending import closing
@@ -18,15 +27,6 @@ from psych_runtime_core.ports.store import NOW, Claim
 from psych_runtime_core.records import Head
 from psych_runtime_core.records.facts import FailureKind, TerminalState, ToolFailure
 from psych_runtime_core.records.run import AttemptStarted
-from psych_runtime.attempt.context import AttemptContext
-from psych_runtime.attempt.drive import Driver, Pace
-from psych_runtime.attempt.journal import Journal, LogDiverged, LostRace
-from psych_runtime.attempt.loaded import Loaded
-from psych_runtime.attempt.outcome import Ended, Outcome
-from psych_runtime.attempt.perform import no_performer, performer
-from psych_runtime.attempt.permission import run_is_allowed
-from psych_runtime.attempt.seat import Seat
-from psych_runtime.attempt.terms import Shared
 
 logger = logging.getLogger("psych_runtime.attempt")
 # A Run whose Worker dies again and again rests this long at the most before it is tried again.
@@ -74,7 +74,9 @@ class Attempt:
         if self._claim.reclaimed and header.crashes >= 2:
             return await self._rest_a_while(header.crashes)
         plan = await self._shared.plans.find(header.version_hash)
-        loaded = self._seat.loaded or Loaded.nothing(header.run_id, "" if isinstance(plan, str) else system_prompt(plan.spec))
+        loaded = self._seat.loaded or Loaded.nothing(
+            header.run_id, "" if isinstance(plan, str) else system_prompt(plan.spec)
+        )
         await loaded.catch_up(self._store, self._scope)
         journal = self._journal(loaded)
         if due_effects(loaded.state, self._store.clock.now()):
@@ -103,7 +105,6 @@ class Attempt:
         context = AttemptContext(self._shared.runtime, plan, loaded.state, loaded.conversation, grace)
         driver = self._driver(journal, {plan.hash: plan})
         ended = await driver.run(performer(context))
-        loaded.head = journal.head
         return Outcome(ended, loaded=loaded, due_at=driver.rests_until)
 
     def _driver(self, journal: Journal, plans: Plans) -> Driver:
@@ -117,9 +118,7 @@ class Attempt:
             reclaimed_expired_lease=self._claim.reclaimed,
             library=library(),
         )
-        journal = Journal(self._store, loaded.state, loaded.head, self._seat.hold, opening)
-        journal.on_record = loaded.conversation.absorb
-        journal.on_head = self._seat.on_head
+        journal = Journal(self._store, loaded, self._seat.hold, opening, self._seat.on_head)
         self._seat.journal = journal
         return journal
 
@@ -130,7 +129,9 @@ class Attempt:
 
     async def _failed(self, trace: str) -> Outcome:
         """Settle a Run that an error of ours ended, from a log folded anew."""
-        failure = ToolFailure(kind=FailureKind.ATTEMPT_FAILED, message=wording.attempt_failed(), traceback=trace)
+        failure = ToolFailure(
+            kind=FailureKind.ATTEMPT_FAILED, message=wording.attempt_failed(), traceback=trace
+        )
         return await self._closed_anew(failure)
 
     async def _lost_entries(self, lost: LogDiverged) -> Outcome:

@@ -98,7 +98,9 @@ def _absent(attempt: AttemptContext, call: CallState, offered: Offer) -> ToolFai
     granted = any(tool.name == call.name for tool in attempt.plan.spec.tools)
     if granted and call.name in attempt.runtime.registry:
         return _denial(call.name, "")
-    return ToolFailure(kind=FailureKind.UNKNOWN_TOOL, message=wording.unknown_tool(call.name, list(offered.tools)))
+    return ToolFailure(
+        kind=FailureKind.UNKNOWN_TOOL, message=wording.unknown_tool(call.name, list(offered.tools))
+    )
 
 
 def _invalid(call: CallState, problem: Problem) -> ToolFailure:

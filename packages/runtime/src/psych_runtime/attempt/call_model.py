@@ -58,7 +58,9 @@ class _Try:
         allowed = await permitted(runtime.policy, self.attempt.state.scope)
         offered = offer(spec, runtime.registry, allowed)
         self.sent = self._what_is_sent(offered)
-        assembly = Assembly(ModelSource(provider=runtime.model.provider, model=self.effect.model), self._call_id)
+        assembly = Assembly(
+            ModelSource(provider=runtime.model.provider, model=self.effect.model), self._call_id
+        )
         self.requested_at = self.attempt.clock.monotonic()
         async with aclosing(runtime.model.stream(self._request(prompt, offered), self._context())) as events:
             async for event in events:
@@ -140,7 +142,9 @@ class _Try:
         )
 
     def _empty(self, answer: Answer) -> Record:
-        failure = ToolFailure(kind=FailureKind.EMPTY_RESPONSE, message=wording.empty_response(), transient=True)
+        failure = ToolFailure(
+            kind=FailureKind.EMPTY_RESPONSE, message=wording.empty_response(), transient=True
+        )
         problem = ModelProblem(failure, answer.done.usage, answer.done.cost, self._timings(), self.sent)
         return self._decided(problem)
 

@@ -15,23 +15,21 @@ class CutReason(StrEnum):
 
 
 class Cut:
-    """A request to end early, made once. Who performs an effect watches it and says how the effect ended."""
+    """A request to end early, made once. Who performs an effect says where it is heeded, and what follows."""
 
     def __init__(self) -> None:
         self.reason: CutReason | None = None
-        self._event = anyio.Event()
-
-    @property
-    def made(self) -> bool:
-        return self.reason is not None
+        self._scope = anyio.CancelScope()
 
     def make(self, reason: CutReason) -> None:
+        """Cancel what is heeding now, and whatever will."""
         if self.reason is None:
             self.reason = reason
-            self._event.set()
+            self._scope.cancel()
 
-    async def wait(self) -> CutReason:
-        """The reason, once there is one."""
-        await self._event.wait()
-        assert self.reason is not None, "the event is set with the reason"
-        return self.reason
+    def heeded(self) -> anyio.CancelScope:
+        """A block that the cut cancels; when it is left without a result, `reason` is set."""
+        self._scope = anyio.CancelScope()
+        if self.reason is not None:
+            self._scope.cancel()
+        return self._scope

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 import anyio
 import anyio.lowlevel
 
+from psych_runtime.attempt.alarm import Alarm
 from psych_runtime.attempt.flights import Flights, Performer, Work
 from psych_runtime.attempt.inbox import Brought, Inbox
 from psych_runtime.attempt.journal import Journal, LostRace
@@ -36,6 +37,7 @@ class Driver:
     """Drives one Run from its claim to the moment the lease is given back."""
 
     _flights: Flights
+    _alarm: Alarm
 
     def __init__(self, journal: Journal, plans: Plans, inbox: Inbox, orders: Orders, pace: Pace) -> None:
         self._journal, self._plans, self._inbox = journal, plans, inbox
@@ -47,12 +49,13 @@ class Driver:
     async def run(self, perform: Performer) -> Ended:
         """Drive until the Run settles, rests or is handed over.
 
-        Raises `LeaseLost`, `LogDiverged`, `CorruptLog` and a performer's bug; what is in flight is cancelled then.
+        Raises `LeaseLost`, `LogDiverged`, `CorruptLog`, and a performer's bug. What is in flight ends.
         """
         failure: Exception | None = None
         ended: Ended | None = None
         async with anyio.create_task_group() as group:
             self._flights = Flights(group, self._inbox, perform)
+            self._alarm = Alarm(group, self._pace.clock, self._inbox.wake)
             try:
                 ended = await self._loop()
             except Exception as error:
@@ -72,7 +75,8 @@ class Driver:
                 continue
             if ended is not None:
                 return ended
-            self._facts.extend(await self._inbox.wait(until))
+            self._alarm.set(until)
+            self._facts.extend(await self._inbox.wait())
 
     async def _step(self) -> tuple[Ended | None, datetime | None]:
         draining = self._orders.draining
@@ -86,7 +90,11 @@ class Driver:
             return Ended.SETTLED, None
         if not _begins(effects):
             self._flights.cut_all_but(_work(effects))
-        new = [effect for effect in _work(effects) if effect not in self._flights and _may_start(effect, draining)]
+        new = [
+            effect
+            for effect in _work(effects)
+            if effect not in self._flights and _may_start(effect, draining)
+        ]
         rest = None if new or len(self._flights) else self._rest(effects, draining)
         if rest is not None:
             await self._give_back(rest)
@@ -190,7 +198,9 @@ def _park(effects: tuple[Effect, ...]) -> datetime | None:
 
 def _begins(effects: tuple[Effect, ...]) -> bool:
     """Whether something would begin that a draining Worker leaves to the next one."""
-    appended: list[Record] = [record for effect in effects if isinstance(effect, Append) for record in effect.records]
+    appended: list[Record] = [
+        record for effect in effects if isinstance(effect, Append) for record in effect.records
+    ]
     return any(group_of(record) is Group.BEGINS for record in appended)
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
-from psych_runtime.attempt.signal import Signal
-from psych_runtime_core.clock import Clock
+import anyio
+
 from psych_runtime_core.engine.effects import Effect
 from psych_runtime_core.records import Record
 
@@ -24,28 +23,32 @@ class Brought:
 class Inbox:
     """Collects what comes, and wakes the one task that waits for it."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock, self._signal = clock, Signal(clock)
+    def __init__(self) -> None:
         self._brought: list[Brought] = []
+        self._event = anyio.Event()
         self.moved = False
 
     def put(self, brought: Brought) -> None:
         """An effect has ended."""
         self._brought.append(brought)
-        self._signal.set()
+        self._event.set()
 
-    def wake(self, *, moved: bool = False) -> None:
-        """Look again; `moved`: somebody else may have written to the log."""
-        self.moved = self.moved or moved
-        self._signal.set()
+    def wake(self) -> None:
+        """Look again: the time has come, or the Worker wants something."""
+        self._event.set()
+
+    def moved_on(self) -> None:
+        """Somebody else may have written to the log."""
+        self.moved = True
+        self._event.set()
 
     def take(self) -> Sequence[Brought]:
         """What has come so far."""
         taken, self._brought = self._brought, []
         return taken
 
-    async def wait(self, until: datetime | None) -> Sequence[Brought]:
-        """What comes next; nothing when woken, or at `until`."""
-        seconds = None if until is None else (until - self._clock.now()).total_seconds()
-        await self._signal.wait(seconds)
+    async def wait(self) -> Sequence[Brought]:
+        """What comes next; nothing when only woken."""
+        await self._event.wait()
+        self._event = anyio.Event()
         return self.take()

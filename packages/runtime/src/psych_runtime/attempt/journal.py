@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from psych_runtime.attempt.hold import Hold
+from psych_runtime.attempt.loaded import Loaded
 from psych_runtime.attempt.pauses import Pauses
 from psych_runtime.attempt.reading import decoded, entries_after
 from psych_runtime_core.engine.effects import Park
@@ -17,7 +18,6 @@ from psych_runtime_core.records import Entry, Head, Record, encode, stamp
 from psych_runtime_core.records.run import AttemptStarted, RunSettled
 from psych_runtime_core.state.check import check
 from psych_runtime_core.state.fold import apply, facts_of, keep, rewind, stage
-from psych_runtime_core.state.run import RunStateView
 
 
 class LogDiverged(Exception):
@@ -48,18 +48,20 @@ class Staged:
 class Journal:
     """Stages records onto one Run and commits them, all or nothing, in memory too.
 
-    `on_head` is told each head before it is written, so that its own writes wake nobody here;
-    `on_record` each record that stands in the log, once and in order.
+    `on_head` is told the head of each write before it is made, so that no write wakes its own writer.
     """
 
     def __init__(
-        self, store: Store, state: RunStateView, head: Head, hold: Hold, opening: AttemptStarted
+        self,
+        store: Store,
+        loaded: Loaded,
+        hold: Hold,
+        opening: AttemptStarted,
+        on_head: Callable[[Head], None],
     ) -> None:
-        self.state, self.hold = state, hold
-        self._store, self._head, self._opening = store, head, opening
+        self.state, self.hold = loaded.state, hold
+        self._store, self._loaded, self._opening, self._on_head = store, loaded, opening, on_head
         self._staged: list[Staged] = []
-        self.on_head: Callable[[Head], None] = lambda head: None
-        self.on_record: Callable[[Record], None] = lambda record: None
         self._open()
 
     @property
@@ -69,7 +71,7 @@ class Journal:
     @property
     def head(self) -> Head:
         """Where the stored log ends, as far as this Attempt knows."""
-        return self._head
+        return self._loaded.head
 
     @property
     def has_work(self) -> bool:
@@ -82,15 +84,16 @@ class Journal:
         return sum(len(staged.entry.body) for staged in self._staged)
 
     def stage(self, records: Iterable[Record]) -> None:
-        """Apply what was decided onto the uncommitted tail. Raises `EntryTooLarge`, and changes nothing then."""
+        """Apply what was decided onto the uncommitted tail. Raises `EntryTooLarge` before it is changed."""
         for record in records:
-            self._stage(record, observed=False)
+            self._put(self._stamped(record), observed=False)
 
     def stage_observed(self, records: Iterable[Record]) -> None:
         """Apply what was seen in the world, save about a call that somebody closed meanwhile."""
         for record in records:
-            if check(self.state, self._stamped(record)) is None:
-                self._stage(record, observed=True)
+            stamped = self._stamped(record)
+            if check(self.state, stamped) is None:
+                self._put(stamped, observed=True)
 
     async def commit(self, rest: Park | None = None) -> None:
         """Store what is staged; with `rest` the lease is given back in the same commit.
@@ -99,8 +102,8 @@ class Journal:
         """
         self.hold.check()
         entries = tuple(staged.entry for staged in self._staged)
-        write = Append(self.run_id, self._head, entries, self._change(rest), self.hold.lease)
-        self.on_head(write.head)
+        write = Append(self.run_id, self.head, entries, self._change(rest), self.hold.lease)
+        self._on_head(write.head)
         try:
             (head,) = await self._persist(write)
         except SeqConflict as conflict:
@@ -108,11 +111,11 @@ class Journal:
         self._stands(head)
 
     async def give_back(self, ready_at: datetime | None) -> None:
-        """Release the lease without a record; what is staged is dropped. Raises `LostRace` as `commit` does."""
+        """Release the lease without a record; what is staged is dropped. Raises as `commit` does."""
         rewind(self.state)
         self._staged.clear()
         try:
-            await self._store.release(self.hold.lease, ready_at, after=self._head)
+            await self._store.release(self.hold.lease, ready_at, after=self.head)
         except SeqConflict as conflict:
             raise await self._lost(conflict) from conflict
 
@@ -122,7 +125,7 @@ class Journal:
 
     def _open(self) -> None:
         if self.state.epoch < self.hold.lease.epoch:
-            self._stage(self._opening, observed=False)
+            self._put(self._stamped(self._opening), observed=False)
 
     def _stamped(self, record: Record) -> Record:
         return stamp(
@@ -134,9 +137,8 @@ class Journal:
             epoch=self.hold.lease.epoch,
         )
 
-    def _stage(self, record: Record, *, observed: bool) -> None:
-        stamped = self._stamped(record)
-        after = self._staged[-1].entry.head if self._staged else self._head
+    def _put(self, stamped: Record, *, observed: bool) -> None:
+        after = self._staged[-1].entry.head if self._staged else self.head
         entry = encode(stamped, after=after, scope=self.state.scope, codec=self._store.codec)
         stage(self.state, stamped)
         self._staged.append(Staged(stamped, entry, observed))
@@ -167,9 +169,9 @@ class Journal:
     def _stands(self, head: Head) -> None:
         keep(self.state)
         staged, self._staged = self._staged, []
-        self._head = head
+        self._loaded.head = head
         for one in staged:
-            self.on_record(one.record)
+            self._loaded.conversation.absorb(one.record)
 
     async def _lost(self, conflict: SeqConflict | None) -> LostRace:
         """Fold the tail that others wrote, and begin the uncommitted tail anew."""
@@ -188,13 +190,13 @@ class Journal:
 
     async def _tail(self, conflict: SeqConflict | None) -> list[Entry]:
         stored = conflict.head if conflict is not None else None
-        if isinstance(stored, Head) and stored.seq <= self._head.seq and stored != self._head:
-            raise LogDiverged(self._head, stored)
+        if isinstance(stored, Head) and stored.seq <= self.head.seq and stored != self.head:
+            raise LogDiverged(self.head, stored)
         try:
-            return await entries_after(self._store, self.run_id, self._head)
+            return await entries_after(self._store, self.run_id, self.head)
         except CorruptLog as broken:
             # Another log grew behind a head the store forgot; a whole fold tells that from damage.
-            raise LogDiverged(self._head, stored) from broken
+            raise LogDiverged(self.head, stored) from broken
 
     def _fold(self, tail: Iterable[Entry]) -> None:
         for entry in tail:
@@ -202,5 +204,5 @@ class Journal:
                 raise LeaseLost(self.run_id, self.hold.lease.worker_id)
             record = decoded(self._store, self.state.scope, self.run_id, entry)
             apply(self.state, record)
-            self._head = entry.head
-            self.on_record(record)
+            self._loaded.head = entry.head
+            self._loaded.conversation.absorb(record)

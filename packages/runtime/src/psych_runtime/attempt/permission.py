@@ -24,7 +24,9 @@ async def run_is_allowed(policy: Policy, scope: Scope, version: Version) -> Deci
     return await _bounded(policy.allow_run(scope, version), Decision.deny())
 
 
-async def tool_is_allowed(policy: Policy, scope: Scope, tool: ToolDefinition, arguments: JsonObject) -> Decision:
+async def tool_is_allowed(
+    policy: Policy, scope: Scope, tool: ToolDefinition, arguments: JsonObject
+) -> Decision:
     """The verdict on a call that is about to begin."""
     return await _bounded(policy.allow_tool(scope, tool, arguments), Decision.deny())
 

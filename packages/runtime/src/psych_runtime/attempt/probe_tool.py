@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from psych_runtime_core.engine.effects import RunTool
-from psych_runtime_core.engine.results import ended
-from psych_runtime_core.records import Record
-from psych_runtime_core.records.facts import ToolOutcome
-from psych_runtime_core.records.tool import ToolCallFinished
-from psych_runtime_core.state.calls import CallState
+from dataclasses import dataclass
+
 from psych_runtime.attempt.begin_tool import begin_tool
 from psych_runtime.attempt.context import AttemptContext, Begun
 from psych_runtime.attempt.first import within
@@ -17,18 +13,32 @@ from psych_runtime.tools.ending import Unheard
 from psych_runtime.tools.invoke import CodeRun
 from psych_runtime.tools.probe import Probed, ProbeState, probed
 from psych_runtime.tools.registered import RegisteredTool
+from psych_runtime_core.engine.effects import RunTool
+from psych_runtime_core.engine.results import ended
+from psych_runtime_core.records import Record
+from psych_runtime_core.records.facts import ToolOutcome
+from psych_runtime_core.records.tool import ToolCallFinished
+from psych_runtime_core.state.calls import CallState
 
 PROBE_SECONDS = 30.0
 
 
-async def probe_tool(effect: RunTool, attempt: AttemptContext) -> tuple[Record, bool]:
-    """What became of a call that a dead Attempt began, and whether that was seen rather than decided."""
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What became of a call; `seen` in the world, else decided here and open to be decided again."""
+
+    record: Record
+    seen: bool
+
+
+async def probe_tool(effect: RunTool, attempt: AttemptContext) -> Found:
+    """What became of a call that a dead Attempt began; one that was not done begins again."""
     call = attempt.state.calls[effect.call_id]
     tool = attempt.runtime.registry.get(call.tool or call.name)
     found = Probed(ProbeState.UNKNOWN) if tool is None else await _ask(attempt, call, tool)
     if found.state == ProbeState.NOT_DONE:
-        return await begin_tool(effect, attempt), False
-    return _settled(attempt, call, found), True
+        return Found(await begin_tool(effect, attempt), seen=False)
+    return Found(_settled(attempt, call, found), seen=True)
 
 
 async def ask_once(

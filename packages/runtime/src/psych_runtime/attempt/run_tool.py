@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
-import anyio
-
-from psych_runtime_core.engine.effects import RunTool
-from psych_runtime_core.engine.results import ended
-from psych_runtime_core.messages import ToolClass, class_of
-from psych_runtime_core.records.facts import ToolOutcome
-from psych_runtime_core.records.tool import ToolCallFinished
-from psych_runtime_core.state.calls import CallState
 from psych_runtime.attempt.context import AttemptContext, Begun
 from psych_runtime.attempt.cut import Cut, CutReason
 from psych_runtime.attempt.first import first_of, within
@@ -21,13 +12,15 @@ from psych_runtime.attempt.tool_context import context_of
 from psych_runtime.attempt.tool_results import ResultMaker
 from psych_runtime.tools.ending import Ending, Raised, Returned, Unheard
 from psych_runtime.tools.invoke import CodeRun
+from psych_runtime_core.engine.effects import RunTool
+from psych_runtime_core.engine.results import ended
+from psych_runtime_core.messages import ToolClass, class_of
+from psych_runtime_core.records.facts import ToolOutcome
+from psych_runtime_core.records.tool import ToolCallFinished
+from psych_runtime_core.state.calls import CallState
 
 # Interruptible code unwinds in this time, or counts as code that does not.
 UNWIND_SECONDS = 5.0
-
-
-class _Timeout(Enum):
-    REACHED = "reached"
 
 
 async def run_tool(effect: RunTool, attempt: AttemptContext, cut: Cut) -> ToolCallFinished | None:
@@ -57,20 +50,18 @@ class _Execution:
         return end and end.model_copy(update={"duration_seconds": clock.monotonic() - started_at})
 
     async def _end(self, code: CodeRun) -> ToolCallFinished | None:
-        seen = await first_of(code.wait, self.cut.wait, lambda: self._timeout(code))
-        if isinstance(seen, CutReason):
-            return await self._cut_short(code, seen)
-        if isinstance(seen, _Timeout):
-            return await self._timed_out(code)
-        return self._ended(seen)
+        with self.cut.heeded():
+            ending = await self._in_time(code)
+            return await self._timed_out(code) if ending is None else self._ended(ending)
+        assert self.cut.reason is not None, "only the cut leaves the block without a result"
+        return await self._cut_short(code, self.cut.reason)
 
-    async def _timeout(self, code: CodeRun) -> _Timeout:
-        """Ends when the call has run for as long as it may; its wait for a thread does not count."""
+    async def _in_time(self, code: CodeRun) -> Ending | None:
+        """How the code ended; None when it ran for as long as it may, its wait for a thread not counted."""
         if self.begun.timeout_seconds is None:
-            await anyio.sleep_forever()
-        await code.began.wait()
-        await self.attempt.clock.sleep(self.begun.timeout_seconds or 0.0)
-        return _Timeout.REACHED
+            return await code.wait()
+        await first_of(code.wait, code.began.wait)
+        return await within(self.begun.timeout_seconds, self.attempt.clock, code.wait)
 
     def _ended(self, ending: Ending) -> ToolCallFinished:
         return ResultMaker(self.attempt, self.call).of(ending)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from psych_runtime_core.records import Head
 from psych_runtime.attempt.hold import Hold
 from psych_runtime.attempt.inbox import Inbox
 from psych_runtime.attempt.journal import Journal
 from psych_runtime.attempt.loaded import Loaded
+from psych_runtime_core.records import Head
 
 
 @dataclass
@@ -28,4 +28,4 @@ class Seat:
     def renewed_at(self, head: Head | None) -> None:
         """The lease was renewed; a head that is not ours means that somebody else wrote."""
         if self.journal is not None and head is not None and head != self.journal.head:
-            self.inbox.wake(moved=True)
+            self.inbox.moved_on()

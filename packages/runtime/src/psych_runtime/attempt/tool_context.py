@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from psych_runtime_core.ids import derive_idempotency_key
-from psych_runtime_core.state.calls import CallState
 from psych_runtime.attempt.context import AttemptContext, Begun
 from psych_runtime.tools.context import ToolContext
+from psych_runtime_core.ids import derive_idempotency_key
+from psych_runtime_core.state.calls import CallState
 
 
 def context_of(attempt: AttemptContext, call: CallState, begun: Begun) -> ToolContext:

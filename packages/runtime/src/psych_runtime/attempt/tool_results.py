@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from psych_runtime.attempt.context import AttemptContext
+from psych_runtime.tools.convert import Converted, convert
+from psych_runtime.tools.ending import Ending, Raised, Returned
+from psych_runtime.tools.failures import failure_of
+from psych_runtime.tools.problem import Problem
 from psych_runtime_core.engine import wording
 from psych_runtime_core.engine.results import ended, failed
 from psych_runtime_core.ids import encoded_digest
 from psych_runtime_core.records.facts import FailureKind, ToolFailure, ToolOutcome
 from psych_runtime_core.records.tool import ToolCallFinished
 from psych_runtime_core.state.calls import CallState
-from psych_runtime.attempt.context import AttemptContext
-from psych_runtime.tools.convert import Converted, convert
-from psych_runtime.tools.ending import Ending, Raised, Returned
-from psych_runtime.tools.failures import failure_of
-from psych_runtime.tools.problem import Problem
 
 PREVIEW = 2_000
 

@@ -160,14 +160,14 @@ def _check_aliases(model: type[BaseModel], fields: Mapping[str, str], tool: str)
 
 def _check_defaults(model: type[BaseModel], fields: Mapping[str, str], tool: str) -> None:
     """Defaults are validated like arguments; of no arguments at all, the rest is missing."""
-    parameters = {model.model_fields[field].alias: parameter for field, parameter in fields.items()}
     try:
         model.__pydantic_validator__.validate_python({})
     except ValidationError as error:
         for details in error.errors(include_url=False, include_context=False):
-            if details["type"] != "missing":
-                parameter = parameters[str(details["loc"][0])]
-                default = details["input"]
-                advice = "write `| None` behind its type" if default is None else "write one that fits"
-                reason = f"its own type refuses its default {default!r} ({details['msg']}): {advice}"
-                raise ToolSchemaError(tool, parameter, reason) from None
+            if details["type"] == "missing":
+                continue
+            field = str(details["loc"][0])
+            default = model.model_fields[field].default
+            advice = "write `| None` behind its type" if default is None else "write one that fits"
+            reason = f"its own type refuses its default {default!r} ({details['msg']}): {advice}"
+            raise ToolSchemaError(tool, fields[field], reason) from None

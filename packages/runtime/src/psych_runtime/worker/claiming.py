@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 import random
-from datetime import datetime, timedelta
+from datetime import datetime
 from heapq import heappop, heappush
 
+from psych_runtime.attempt.orders import Orders
+from psych_runtime.attempt.pauses import Pauses
 from psych_runtime_core.clock import Clock
 from psych_runtime_core.errors import PsychError
 from psych_runtime_core.ids import RunId, VersionHash, WorkerId
 from psych_runtime_core.ports.store import Claim, ClaimFilter, Store
-from psych_runtime.attempt.orders import Orders
-from psych_runtime.attempt.pauses import Pauses
 
 logger = logging.getLogger("psych_runtime.worker")
 # A Version that this process cannot serve is left out of its claims for this long.
@@ -79,7 +79,7 @@ class Herd:
         self._window = HERD_SECONDS
 
     async def hold_still(self) -> None:
-        await self._clock.sleep(random.uniform(0, self._window))  # noqa: S311 - jitter, not a secret
+        await self._clock.sleep(random.uniform(0, self._window))
 
     def found(self, count: int) -> None:
         """The claim that followed took so many Runs."""
@@ -99,7 +99,9 @@ class DueMoments:
 
     def seconds_to_next(self) -> float | None:
         """Seconds until the soonest, 0 when it has come; None when there is none."""
-        return max((self._moments[0] - self._clock.now()) / timedelta(seconds=1), 0.0) if self._moments else None
+        if not self._moments:
+            return None
+        return max((self._moments[0] - self._clock.now()).total_seconds(), 0.0)
 
     def drop_past(self) -> None:
         """Forget the moments that have come."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
+from psych_runtime.attempt.pauses import Pauses
+from psych_runtime.attempt.seat import Seat
 from psych_runtime_core.errors import PsychError
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.store import Renewed, Store
-from psych_runtime.attempt.pauses import Pauses
-from psych_runtime.attempt.seat import Seat
 
 logger = logging.getLogger("psych_runtime.worker")
 
@@ -37,7 +37,9 @@ class Keeper:
             return True
         sent_at = self._store.clock.monotonic()
         try:
-            answers = await self._store.renew([seat.hold.lease for seat in seats], lease_seconds=self._seconds)
+            answers = await self._store.renew(
+                [seat.hold.lease for seat in seats], lease_seconds=self._seconds
+            )
         except PsychError as error:
             logger.warning("the leases could not be renewed: %s", error)
             return False

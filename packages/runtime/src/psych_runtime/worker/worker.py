@@ -8,14 +8,11 @@ import random
 import socket
 import uuid
 from collections import OrderedDict
+from typing import TypeVar
 
 import anyio
 import anyio.abc
 
-from psych_runtime_core.ids import RunId, WorkerId
-from psych_runtime_core.ports.store import Claim, Store
-from psych_runtime_core.ports.watch import Watch
-from psych_runtime_core.records import Head
 from psych_runtime.attempt.attempt import Attempt
 from psych_runtime.attempt.first import within
 from psych_runtime.attempt.hold import Hold
@@ -31,9 +28,13 @@ from psych_runtime.runtime import Runtime
 from psych_runtime.worker.claiming import Claimer, DueMoments, Herd
 from psych_runtime.worker.lease import Keeper
 from psych_runtime.worker.slots import Slots
+from psych_runtime_core.ids import RunId, WorkerId
+from psych_runtime_core.ports.store import Claim, Store
+from psych_runtime_core.records import Head
 
 logger = logging.getLogger("psych_runtime.worker")
 PARKED_KEPT = 64
+N = TypeVar("N", int, float)
 
 
 class Worker:
@@ -93,8 +94,8 @@ class Worker:
         finally:
             self._ended.set()
 
-    async def drain(self, timeout: float | None = None) -> None:  # noqa: ASYNC109 - part of the public signature
-        """Claim nothing more, let what is in flight end, hand the Runs over; after `timeout` seconds `stop`."""
+    async def drain(self, timeout: float | None = None) -> None:
+        """Claim nothing more, let what is in flight end, hand over; after `timeout` seconds `stop`."""
         self._order(draining=True)
         if self._ended is None:
             return
@@ -143,7 +144,7 @@ class Worker:
             self._due.drop_past()
 
     def _patience(self) -> float:
-        poll = self._poll_interval * random.uniform(0.8, 1.2)  # noqa: S311 - jitter, not a secret
+        poll = self._poll_interval * random.uniform(0.8, 1.2)
         due = self._due.seconds_to_next()
         return poll if due is None else min(poll, due)
 
@@ -161,7 +162,7 @@ class Worker:
             hint = await self._watch.wait(self._poll_interval)
             for run_id in hint.runs:
                 if run_id in self._seats:
-                    self._seats[run_id].inbox.wake(moved=True)
+                    self._seats[run_id].inbox.moved_on()
             if hint.ready:
                 self._hinted = True
                 self._wake.set()
@@ -175,7 +176,7 @@ class Worker:
         def on_head(head: Head) -> None:
             self._watch.saw(run_id, head.seq)
 
-        seat = Seat(hold, Inbox(self._store.clock), on_head, self._parked.pop(run_id, None))
+        seat = Seat(hold, Inbox(), on_head, self._parked.pop(run_id, None))
         self._seats[run_id] = seat
         self._watch.follow(run_id)
 
@@ -208,7 +209,7 @@ def _runtime_of(store_or_runtime: Store | Runtime, runtime: Runtime | None) -> R
     return runtime
 
 
-def _checked(name: str, value: float, least: float, most: float) -> float:
+def _checked(name: str, value: N, least: float, most: float) -> N:
     if not least <= value <= most:
         raise ValueError(f"{name} is {value}; give {least} to {most}")
     return value

@@ -1,0 +1,85 @@
+"""The arguments of the public calls, judged before anything is read or written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TypeVar
+
+from psych_runtime_core.errors import EntryTooLarge, NotJson
+from psych_runtime_core.ids import checked_identifier
+from psych_runtime_core.jsonvalue import FrozenDict, encode_json, freeze
+
+T = TypeVar("T")
+# What people give a Run beside its input.
+MAX_PAYLOAD_BYTES = 256 * 1024
+
+
+def of_kind(name: str, value: object, kind: type[T]) -> T:
+    """`value`, if it is one of `kind`; True and False are no numbers. Raises `TypeError`."""
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise TypeError(f"{name} must be {kind.__name__}, not {type(value).__name__}")
+    return value
+
+
+def identifier(name: str, value: object) -> str:
+    """An id or key of 1 to 256 characters, without control characters and outer blanks."""
+    text = of_kind(name, value, str)
+    try:
+        return checked_identifier(text)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def short_text(name: str, value: object, most: int) -> str:
+    """A text of at most `most` characters."""
+    text = of_kind(name, value, str)
+    if len(text) > most:
+        raise ValueError(f"{name} has {len(text)} characters; give at most {most}")
+    return text
+
+
+def whole(name: str, value: object, least: int, most: int | None = None) -> int:
+    """An int from `least` to `most`."""
+    number = of_kind(name, value, int)
+    if number < least or (most is not None and number > most):
+        upto = "or more" if most is None else f"to {most}"
+        raise ValueError(f"{name} is {number}; give {least} {upto}")
+    return number
+
+
+def seconds(name: str, value: object, most: float = math.inf, *, zero: bool = True) -> float:
+    """A finite number of seconds from 0 to `most`; 0 itself only with `zero`."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{name} must be a number, not {type(value).__name__}")
+    if not (math.isfinite(value) and (0 <= value <= most if zero else 0 < value <= most)):
+        least = "0 or more" if zero else "more than 0"
+        raise ValueError(f"{name} is {value}; give {least}" + (f", at most {most:g}" if most < math.inf else ""))
+    return float(value)
+
+
+def json_object(name: str, value: object, most: int = MAX_PAYLOAD_BYTES) -> FrozenDict:
+    """A JSON object of at most `most` bytes, as it cannot change.
+
+    Raises `TypeError` for what is no mapping, `NotJson` for what has no JSON form, `EntryTooLarge`.
+    """
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{name} must be a JSON object, not {type(value).__name__}")
+    try:
+        frozen = freeze(value, surrogates=True)
+    except NotJson as error:
+        raise error.below(name) from None
+    assert isinstance(frozen, FrozenDict), "a mapping freezes to one"
+    size = len(encode_json(frozen))
+    if size > most:
+        raise EntryTooLarge(name, size, most)
+    return frozen
+
+
+def spoken(name: str, value: object, most: int = MAX_PAYLOAD_BYTES) -> FrozenDict:
+    """A JSON object, or a text that stands for `{"message": text}`."""
+    if isinstance(value, str):
+        return json_object(name, {"message": value}, most)
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{name} must be text or a JSON object, not {type(value).__name__}")
+    return json_object(name, value, most)

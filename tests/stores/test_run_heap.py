@@ -1,0 +1,31 @@
+"""A heap from which any Run can be taken out, against a dict."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from psych_runtime_core.ids import RunId
+from psych_runtime_memory.heap import RunHeap
+
+RUN_IDS = st.integers(0, 5).map(lambda number: RunId(f"run_{number}"))
+PUTS = st.tuples(RUN_IDS, st.integers(0, 3))
+
+
+@given(st.lists(PUTS | RUN_IDS, max_size=400))
+def test_the_first_is_the_smallest_that_is_in(calls: list[tuple[RunId, int] | RunId]) -> None:
+    heap, held = RunHeap[int](), dict[RunId, int]()
+    for call in calls:
+        run_id = call[0] if isinstance(call, tuple) else call
+        assert heap.take(run_id) is (held.pop(run_id, None) is not None)
+        if isinstance(call, tuple):
+            heap.put(*call)
+            held[run_id] = call[1]
+        assert bool(heap) is bool(held)
+        assert heap.first() == min(((key, run_id) for run_id, key in held.items()), default=None)
+
+
+def test_what_was_taken_out_does_not_pile_up() -> None:
+    heap = RunHeap[int]()
+    heap.put(RunId("first"), 0)
+    for number in range(1_000):
+        heap.put(RunId("moving"), number + 1)
+        heap.take(RunId("moving"))
+    assert len(heap) < 100
