@@ -1,7 +1,10 @@
 """A heap from which any Run can be taken out, against a dict."""
 
+from weakref import WeakSet
+
 from hypothesis import given
 from hypothesis import strategies as st
+
 from psych_runtime_core.ids import RunId
 from psych_runtime_memory.heap import RunHeap
 
@@ -22,10 +25,16 @@ def test_the_first_is_the_smallest_that_is_in(calls: list[tuple[RunId, int] | Ru
         assert heap.first() == min(((key, run_id) for run_id, key in held.items()), default=None)
 
 
+class Key(float):
+    """One that can be referred to weakly."""
+
+
 def test_what_was_taken_out_does_not_pile_up() -> None:
-    heap = RunHeap[int]()
+    heap, alive = RunHeap[float](), WeakSet[Key]()
     heap.put(RunId("first"), 0)
     for number in range(1_000):
-        heap.put(RunId("moving"), number + 1)
+        key = Key(number + 1)
+        alive.add(key)
+        heap.put(RunId("moving"), key)
         heap.take(RunId("moving"))
-    assert len(heap) < 100
+    assert len(alive) < 100

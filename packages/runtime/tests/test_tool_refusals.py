@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar
 
 import pytest
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from psych_runtime.tools.context import ToolContext
 from psych_runtime.tools.registry import ToolRegistry
 from psych_runtime_core.errors import ToolSchemaError
 
@@ -136,7 +135,7 @@ def test_a_hint_that_does_not_resolve_inside_a_type_is_told_too() -> None:
 
     error = refusal(takes(Late))
     assert error.parameter == "given"
-    assert "'Nowhere' in Late does not resolve" in error.reason
+    assert "a type inside Late does not resolve" in error.reason
 
 
 @pytest.mark.parametrize(
@@ -148,7 +147,7 @@ def test_a_hint_that_does_not_resolve_inside_a_type_is_told_too() -> None:
         ("a: int, b: 'ToolContext', c: ToolContext | None = None", "c", "take one away"),
         ("a: list[ToolContext]", "a", "has no JSON form"),
         ("a: Annotated[int, Field(alias='x')], x: int", "x", "another parameter is called 'x' too"),
-        ("a: Annotated[int, Field(validation_alias=AliasChoices('x', 'y'))]", "a", "`Field(alias='a')` alone"),
+        ("a: Annotated[int, Field(validation_alias=AliasChoices('x', 'y'))]", "a", "`Field(alias='a')`"),
     ],
 )
 def test_parameters_that_no_model_can_fill_are_refused(source: str, parameter: str, line: str) -> None:
@@ -199,9 +198,11 @@ class Methods:
         pytest.param(yields_async, "`return items`", id="an async generator"),
         pytest.param(functools.partial(yields), "`return items`", id="a partial of a generator"),
         pytest.param(Plain, "write a function that returns Plain(…)", id="a class"),
-        pytest.param(vars(Methods)["fine"], "put the decorator below @classmethod", id="an unbound classmethod"),
+        pytest.param(
+            vars(Methods)["fine"], "put the decorator below @classmethod", id="an unbound classmethod"
+        ),
         pytest.param(5, "cannot be called", id="no function"),
-        pytest.param(dict.fromkeys, "wrap it in a function with type hints", id="a builtin without a signature"),
+        pytest.param(getattr, "wrap it in a function with type hints", id="a builtin without a signature"),
     ],
 )
 def test_what_is_no_function_is_refused(fn: Any, line: str) -> None:
@@ -264,7 +265,10 @@ async def probe_of_two(key: str, more: str) -> str:
         ({"interruptible": None}, "`interruptible=True`"),
         ({"parallel": 1}, "`parallel=True`"),
         ({"strict": "no"}, "`strict=True`"),
-        *(({"timeout_seconds": it}, "over 0, at most 86400") for it in (0, -1, 86_401, float("nan"), True, "5")),
+        *(
+            ({"timeout_seconds": it}, "over 0, at most 86400")
+            for it in (0, -1, 86_401, float("nan"), True, "5")
+        ),
         *(({"max_concurrency": it}, "from 1 to 10000") for it in (0, 10_001, 1.5, True)),
         ({"probe": probe_of_nothing}, "write `async def probe(key: str) -> str`"),
         ({"probe": probe_without_a_key}, "write `async def probe(key: str) -> str`"),
@@ -328,7 +332,9 @@ OBJECT = {"type": "object", "properties": {"a": {"type": "integer"}}, "additiona
     ("model", "fn", "line"),
     [
         pytest.param(Open, fine, "`model_config = ConfigDict(extra='forbid')`", id="an open model"),
-        pytest.param(int, fine, "give a pydantic model, a dataclass, a TypedDict or a JSON Schema", id="a type"),
+        pytest.param(
+            int, fine, "give a pydantic model, a dataclass, a TypedDict or a JSON Schema", id="a type"
+        ),
         pytest.param({"type": "array"}, fine, "its JSON Schema cannot be used", id="a schema of no object"),
         pytest.param({"type": "objekt"}, fine, "its JSON Schema cannot be used", id="no schema"),
         pytest.param({**OBJECT, "default": {1}}, fine, "its JSON Schema cannot be used", id="no JSON"),

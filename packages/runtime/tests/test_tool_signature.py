@@ -220,17 +220,13 @@ def send(to: list[Address], mode: Literal["fast", "slow"], copy: int | Address =
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param(
-            {"mode": "fast"}, "to: must be given", id="a missing argument"
-        ),
+        pytest.param({"mode": "fast"}, "to: must be given", id="a missing argument"),
         pytest.param(
             {"to": [{"zip": 1}, {}], "mode": "fast"}, "to/1/zip: must be given", id="a missing part"
         ),
         pytest.param({"to": [3], "mode": "fast"}, "to/0: must be an object", id="no class name"),
         pytest.param({"to": [], "mode": "mid"}, "mode: must be 'fast' or 'slow'", id="a choice"),
-        pytest.param(
-            {"to": [], "mode": "slow", "cc": 1}, "cc: there is no such argument", id="one too many"
-        ),
+        pytest.param({"to": [], "mode": "slow", "cc": 1}, "cc: there is no such argument", id="one too many"),
         pytest.param(
             {"to": [], "mode": "slow", "copy": {"zip": "x"}},
             "copy: must be a valid integer\n"
@@ -253,8 +249,6 @@ def test_at_most_twenty_faults_are_listed_and_none_is_endless() -> None:
 def test_a_validator_that_breaks_is_a_problem_and_no_exception() -> None:
     def broken(value: int) -> int:
         raise KeyError(value)
-
-
 
     def tool(given: Annotated[int, AfterValidator(broken)]) -> None:
         pass

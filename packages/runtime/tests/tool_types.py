@@ -2,15 +2,22 @@
 
 import enum
 from collections import deque
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, NamedTuple, NewType, NotRequired, Optional, TypeVar, Union
+from typing import (
+    Any,
+    Generic,
+    NamedTuple,
+    NewType,
+    NotRequired,
+    TypeVar,
+    Union,
+)
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel
 from typing_extensions import TypeAliasType, TypedDict
 
 T = TypeVar("T")
@@ -95,7 +102,9 @@ CASES = (
     Case("Box[Point]", {"content": {"x": 2}}, Box[Point](content=Point(x=2)), {"content": 2}),
     Case("Money", {"amount": "1.10", "currency": "blue"}, Money(Decimal("1.10"), Colour.BLUE), {"extra": 1}),
     Case("Pair", [1, "2024-02-29"], Pair(1, DAY), [1, 2, 3]),
-    Case("Filter", {"field": "a", "since": "2024-02-29"}, {"field": "a", "since": DAY}, {"since": "2024-02-29"}),
+    Case(
+        "Filter", {"field": "a", "since": "2024-02-29"}, {"field": "a", "since": DAY}, {"since": "2024-02-29"}
+    ),
     Case("Loose", {}, {}, {"limits": 5}),
     Case("Colour", "red", Colour.RED, "green"),
     Case("Level", 2, Level.HIGH, 3),

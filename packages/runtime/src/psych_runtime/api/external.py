@@ -90,5 +90,9 @@ async def _lands(store: Store, write: Append) -> bool:
 
 async def _stands(store: Store, write: Append) -> bool:
     """Whether the batch stands below what others wrote since: it landed, and its answer was lost."""
-    tail = await store.read(write.run_id, write.after.seq, len(write.entries))
+    try:
+        tail = await store.read(write.run_id, write.after.seq, len(write.entries))
+    except StoreUnavailable as away:
+        # Until the log is read the write may be in it, whatever became of the reading.
+        raise StoreUnavailable(away.operation, away.detail, "unknown") from away
     return len(tail) == len(write.entries) and tail[-1].digest == write.entries[-1].digest

@@ -15,6 +15,7 @@ from psych_runtime.attempt.loaded import Loaded
 from psych_runtime.attempt.outcome import Ended, Outcome
 from psych_runtime.attempt.perform import no_performer, performer
 from psych_runtime.attempt.permission import run_is_allowed
+from psych_runtime.attempt.plans import Unserved
 from psych_runtime.attempt.seat import Seat
 from psych_runtime.attempt.terms import Shared
 from psych_runtime_core.engine import wording
@@ -22,7 +23,14 @@ from psych_runtime_core.engine.decide import due_effects
 from psych_runtime_core.engine.ending import closing
 from psych_runtime_core.engine.plan import Plan, Plans
 from psych_runtime_core.engine.prompt import system_prompt
-from psych_runtime_core.errors import CorruptLog, LeaseLost, RecordTooNew, SeqConflict, StoreError
+from psych_runtime_core.errors import (
+    CorruptLog,
+    LeaseLost,
+    RecordTooNew,
+    SeqConflict,
+    StoreError,
+    VersionNotFound,
+)
 from psych_runtime_core.ports.store import NOW, Claim
 from psych_runtime_core.records import Head
 from psych_runtime_core.records.facts import FailureKind, TerminalState, ToolFailure
@@ -51,45 +59,57 @@ class Attempt:
         """Drive the Run until it settles, rests, or is no longer ours."""
         run_id = self._claim.header.run_id
         try:
-            return await self._attempted()
+            return await self._run()
         except LeaseLost:
             logger.warning("the lease of %s is lost; its Attempt ends here", run_id)
-            return Outcome(Ended.LOST)
+        except StoreError as error:
+            logger.warning("%s is left to the next Worker: %s", run_id, error)
+        return Outcome(Ended.LOST)
+
+    async def _run(self) -> Outcome:
+        try:
+            return await self._attempted()
+        except StoreError:
+            raise
         except RecordTooNew as error:
-            await self._store.release(self._seat.hold.lease, NOW)
-            return Outcome(Ended.UNSERVED, missing=str(error))
+            return await self._leave(Ended.TOO_NEW, str(error))
         except CorruptLog as error:
             return await self._quarantine(error)
         except LogDiverged as error:
             return await self._lost_entries(error)
-        except StoreError as error:
-            logger.warning("%s is left to the next Worker: %s", run_id, error)
-            return Outcome(Ended.LOST)
         except Exception:
-            logger.exception("an error inside psych-runtime ends %s", run_id)
+            logger.exception("an error inside psych-runtime ends %s", self._claim.header.run_id)
             return await self._failed(traceback.format_exc())
 
     async def _attempted(self) -> Outcome:
         header = self._claim.header
         if self._claim.reclaimed and header.crashes >= 2:
             return await self._rest_a_while(header.crashes)
-        plan = await self._shared.plans.find(header.version_hash)
-        loaded = self._seat.loaded or Loaded.nothing(
-            header.run_id, "" if isinstance(plan, str) else system_prompt(plan.spec)
-        )
+        plan = await self._shared.plans.serve(header.version_hash)
+        system = "" if isinstance(plan, Unserved) else system_prompt(plan.spec)
+        loaded = self._seat.loaded or Loaded.nothing(header.run_id, system)
         await loaded.catch_up(self._store, self._scope)
         journal = self._journal(loaded)
-        if due_effects(loaded.state, self._store.clock.now()):
-            # What is due is decided without the Version, so whoever cannot serve it settles it all the same.
-            return Outcome(await self._driver(journal, {}).run(no_performer))
-        if header.crashes >= self._shared.terms.max_crashes:
+        due = bool(due_effects(loaded.state, self._store.clock.now()))
+        if header.crashes >= self._shared.terms.max_crashes and not due:
             text = wording.attempts_exhausted(header.crashes)
             return await self._close(journal, ToolFailure(kind=FailureKind.ATTEMPTS_EXHAUSTED, message=text))
-        missing = plan if isinstance(plan, str) else self._shared.plans.missing(plan)
-        if isinstance(plan, str) or missing is not None:
-            await self._store.release(self._seat.hold.lease, NOW)
-            return Outcome(Ended.UNSERVED, missing=missing)
-        return await self._permitted(journal, loaded, plan)
+        if isinstance(plan, Unserved):
+            return await (self._settle_due(journal) if due else self._leave(Ended.UNSERVED, plan.reason))
+        return await (self._drive(journal, loaded, plan) if due else self._permitted(journal, loaded, plan))
+
+    async def _settle_due(self, journal: Journal) -> Outcome:
+        """What is due is decided without the Version, so whoever cannot serve it settles it all the same."""
+        try:
+            return Outcome(await self._driver(journal, {}).run(no_performer))
+        except VersionNotFound as error:
+            # An answer landed first, and now nothing is due.
+            return await self._leave(Ended.UNSERVED, str(error))
+
+    async def _leave(self, ended: Ended, missing: str) -> Outcome:
+        """Give the Run to the next Worker, which can do what this one cannot."""
+        await self._store.release(self._seat.hold.lease, NOW)
+        return Outcome(ended, missing=missing)
 
     async def _permitted(self, journal: Journal, loaded: Loaded, plan: Plan) -> Outcome:
         """Ask the Policy about a Run of which nothing has begun."""
@@ -145,12 +165,9 @@ class Attempt:
         loaded = Loaded.nothing(self._claim.header.run_id, "")
         try:
             await loaded.catch_up(self._store, self._scope)
-            return await self._close(self._journal(loaded), failure)
         except CorruptLog as error:
             return await self._quarantine(error)
-        except StoreError as error:
-            logger.warning("%s is left to the next Worker: %s", loaded.state.run_id, error)
-            return Outcome(Ended.LOST)
+        return await self._close(self._journal(loaded), failure)
 
     async def _quarantine(self, error: CorruptLog) -> Outcome:
         """Nobody looks at a contradictory log again until somebody writes to it, or purges it."""

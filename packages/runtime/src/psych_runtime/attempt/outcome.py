@@ -16,6 +16,7 @@ class Ended(StrEnum):
     PARKED = "parked"
     HANDED_OVER = "handed_over"
     UNSERVED = "unserved"
+    TOO_NEW = "too_new"
     QUARANTINED = "quarantined"
     LOST = "lost"
 

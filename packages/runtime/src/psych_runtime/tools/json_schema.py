@@ -90,5 +90,8 @@ class _ToolJsonSchema(GenerateJsonSchema):
     def complex_schema(self, schema: core_schema.ComplexSchema) -> JsonSchemaValue:
         return self._no_form(schema, "a complex number; write two floats")
 
+    def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> JsonSchemaValue:
+        return self._no_form(schema, "a class; write its name")
+
     def _no_form(self, schema: CoreSchema, what: str) -> JsonSchemaValue:
         return self.handle_invalid_for_json_schema(schema, what)

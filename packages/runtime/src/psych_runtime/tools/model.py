@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
-from pydantic.errors import PydanticSchemaGenerationError, PydanticUndefinedAnnotation, PydanticUserError
+from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 from pydantic.fields import FieldInfo
 
 from psych_runtime.tools.faults import faults_of
@@ -80,13 +80,13 @@ def model_from(parameters: Sequence[Parameter], tool: str) -> ArgumentsModel:
     Its fields have neutral names, so that a parameter may have any. Raises `ToolSchemaError` naming the
     first parameter that no JSON can fill, or whose own type refuses its default.
     """
+    _check_names(parameters, tool)
     try:
         model, schema = _built(parameters)
     except Exception as error:
         # Building runs code of the types' authors, which may raise anything.
         raise _blame(parameters, tool, error) from error
     fields = {f"p{at}": parameter.name for at, parameter in enumerate(parameters)}
-    _check_aliases(model, fields, tool)
     _check_defaults(model, fields, tool)
     return ArgumentsModel(model, schema, fields)
 
@@ -99,19 +99,26 @@ def _built(parameters: Sequence[Parameter]) -> tuple[type[BaseModel], Schema]:
 
 def _field(parameter: Parameter) -> Any:
     """The field of one parameter; what its author says in a `Field` of their own goes first."""
-    given = parameter.default is not NO_DEFAULT
-    stated = (
-        FieldInfo.from_annotated_attribute(parameter.hint, parameter.default)
-        if given
-        else FieldInfo.from_annotation(parameter.hint)
-    )
-    more: dict[str, Any] = {"alias": stated.alias or parameter.name}
+    stated = _stated(parameter)
+    more: dict[str, Any] = {"alias": _name(parameter)}
     if stated.description is None and (text := text_in(parameter.hint)):
         more["description"] = text
     if parameter.default is not ABSENT:
         more["validate_default"] = True
     hint: Any = _annotated(parameter.hint, Field(**more))
-    return (hint, parameter.default) if given else hint
+    return hint if parameter.default is NO_DEFAULT else (hint, parameter.default)
+
+
+def _stated(parameter: Parameter) -> FieldInfo:
+    if parameter.default is NO_DEFAULT:
+        return FieldInfo.from_annotation(parameter.hint)
+    return FieldInfo.from_annotated_attribute(parameter.hint, parameter.default)
+
+
+def _name(parameter: Parameter) -> str:
+    """What a model calls it."""
+    stated = _stated(parameter).validation_alias
+    return stated if isinstance(stated, str) else parameter.name
 
 
 def _annotated(hint: Any, extra: object) -> Any:
@@ -134,28 +141,28 @@ def _blame(parameters: Sequence[Parameter], tool: str, error: Exception) -> Tool
 
 
 def _reason(error: Exception, hint: str, name: str) -> str:
-    if isinstance(error, PydanticUndefinedAnnotation):
-        return f"{error.name!r} in {hint} does not resolve: that type must live at the top of a module"
-    if not isinstance(error, PydanticUserError | PydanticSchemaGenerationError):
+    if not isinstance(error, PydanticUserError | PydanticUndefinedAnnotation):
         return f"no schema can be made of {hint}: {error}"
+    if error.code in ("undefined-annotation", "class-not-fully-defined"):
+        return f"a type inside {hint} does not resolve: it must live at the top of a module"
     if error.code == "typed-dict-version":
         return "on Python 3.11 write `from typing_extensions import TypedDict`"
     said = error.message.partition(". ")[0]
     return f"{hint} has no JSON form ({said}): write a dataclass or a pydantic model, as in `{name}: Query`"
 
 
-def _check_aliases(model: type[BaseModel], fields: Mapping[str, str], tool: str) -> None:
+def _check_names(parameters: Sequence[Parameter], tool: str) -> None:
     seen: set[str] = set()
-    for field, parameter in fields.items():
-        info = model.model_fields[field]
-        if info.alias is None or info.validation_alias != info.alias:
-            reason = f"a model calls it by one name: write `Field(alias={parameter!r})` alone"
-            raise ToolSchemaError(tool, parameter, reason)
-        if info.alias in seen:
+    for parameter in parameters:
+        if not isinstance(_stated(parameter).validation_alias, str | None):
+            reason = f"a model calls it by one name: write `Field(alias={parameter.name!r})`"
+            raise ToolSchemaError(tool, parameter.name, reason)
+        name = _name(parameter)
+        if name in seen:
             raise ToolSchemaError(
-                tool, parameter, f"another parameter is called {info.alias!r} too: rename one"
+                tool, parameter.name, f"another parameter is called {name!r} too: rename one"
             )
-        seen.add(info.alias)
+        seen.add(name)
 
 
 def _check_defaults(model: type[BaseModel], fields: Mapping[str, str], tool: str) -> None:

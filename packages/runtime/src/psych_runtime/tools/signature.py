@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from inspect import Parameter as Declared
-from types import NoneType
-from typing import Annotated, Any, get_args, get_origin
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from psych_runtime.tools.callables import check_callable, innermost, is_async
 from psych_runtime.tools.context import ToolContext
@@ -128,4 +128,6 @@ def _is_context(hint: Any) -> bool:
     """Whether it is `ToolContext`, also where it may be None for callers who have none."""
     if get_origin(hint) is Annotated:
         return _is_context(get_args(hint)[0])
-    return hint is ToolContext or set(get_args(hint)) == {ToolContext, NoneType}
+    if get_origin(hint) in (Union, UnionType):
+        return set(get_args(hint)) == {ToolContext, NoneType}
+    return hint is ToolContext

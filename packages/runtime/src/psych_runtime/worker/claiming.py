@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import random
+from collections.abc import Mapping
 from datetime import datetime
 from heapq import heappop, heappush
+from typing import TypeVar
 
 from psych_runtime.attempt.orders import Orders
 from psych_runtime.attempt.pauses import Pauses
@@ -17,6 +19,7 @@ from psych_runtime_core.ports.store import Claim, ClaimFilter, Store
 logger = logging.getLogger("psych_runtime.worker")
 # A Version that this process cannot serve is left out of its claims for this long.
 SKIP_SECONDS = 60.0
+K = TypeVar("K", bound=str)
 # Of a herd of Workers that hear of the same Run, most find it taken: so they do not ask at the same moment.
 HERD_SECONDS = 0.02
 LONGEST_HERD_SECONDS = 0.2
@@ -28,7 +31,8 @@ class Claimer:
     def __init__(self, store: Store, worker_id: WorkerId, lease_seconds: float, orders: Orders) -> None:
         self._store, self._worker_id, self._seconds, self._orders = store, worker_id, lease_seconds, orders
         self._requests = 0
-        self._skipped: dict[VersionHash, float] = {}
+        self._versions: dict[VersionHash, float] = {}
+        self._runs: dict[RunId, float] = {}
         self._pauses = Pauses(store.clock, longest=30.0)
         self._said: set[str] = set()
 
@@ -42,7 +46,7 @@ class Claimer:
                     self._worker_id,
                     limit=min(limit, 100),
                     lease_seconds=self._seconds,
-                    only=ClaimFilter(skip_versions=self._left_out(), exclude=exclude),
+                    only=ClaimFilter(self._left_out(self._versions), exclude | self._left_out(self._runs)),
                     request_id=request_id,
                 )
             except PsychError as error:
@@ -54,15 +58,22 @@ class Claimer:
                 self._pauses.reset()
                 return claims.claims
 
-    def skip(self, version_hash: VersionHash, missing: str) -> None:
-        """Leave a Version to other Workers for a while; say so once."""
-        if version_hash not in self._skipped:
-            logger.warning("this process cannot serve Version %s: %s", version_hash, missing)
-        self._skipped[version_hash] = self._store.clock.monotonic() + SKIP_SECONDS
+    def skip_version(self, version_hash: VersionHash, missing: str) -> None:
+        """Leave the Runs of a Version to other Workers for a while; say so once."""
+        self._skip(self._versions, version_hash, f"Version {version_hash}", missing)
 
-    def _left_out(self) -> frozenset[VersionHash]:
+    def skip_run(self, run_id: RunId, missing: str) -> None:
+        """Leave one Run to other Workers for a while; say so once."""
+        self._skip(self._runs, run_id, f"Run {run_id}", missing)
+
+    def _skip(self, skipped: dict[K, float], key: K, what: str, missing: str) -> None:
+        if key not in skipped:
+            logger.warning("this process cannot serve %s: %s", what, missing)
+        skipped[key] = self._store.clock.monotonic() + SKIP_SECONDS
+
+    def _left_out(self, skipped: Mapping[K, float]) -> frozenset[K]:
         now = self._store.clock.monotonic()
-        return frozenset(version_hash for version_hash, until in self._skipped.items() if until > now)
+        return frozenset(key for key, until in skipped.items() if until > now)
 
     def _say(self, error: PsychError) -> None:
         kind = type(error).__name__

@@ -192,8 +192,10 @@ class Worker:
         self._wake.set()
 
     def _after(self, claim: Claim, outcome: Outcome) -> None:
-        if outcome.missing is not None:
-            self._claimer.skip(claim.header.version_hash, outcome.missing)
+        if outcome.ended is Ended.UNSERVED:
+            self._claimer.skip_version(claim.header.version_hash, outcome.missing or "")
+        if outcome.ended is Ended.TOO_NEW:
+            self._claimer.skip_run(claim.header.run_id, outcome.missing or "")
         if outcome.ended is Ended.PARKED and outcome.loaded is not None:
             self._due.add(outcome.due_at)
             self._parked[claim.header.run_id] = outcome.loaded

@@ -1,0 +1,1 @@
+"""Answers to what a Run waits for."""
