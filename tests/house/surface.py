@@ -93,6 +93,8 @@ def functions(cls: type, name: str) -> Iterator[object]:
 def hints(annotated: object) -> dict[str, Any]:
     """Resolved annotations. A name imported for type checking alone is looked up all over."""
     try:
+        return typing.get_type_hints(annotated, include_extras=True)
+    except NameError:
         return typing.get_type_hints(annotated, localns=every_name(), include_extras=True)
     except TypeError:
         return {}

@@ -5,7 +5,6 @@ import gc
 import sys
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from threading import Event
 from typing import Any, TypeVar
 from weakref import ref
@@ -40,13 +39,18 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(coroutine)
 
 
-async def grow(store: InMemoryStore, times: int) -> int:
-    grown = 0
-    while grown < times:
-        with suppress(SeqConflict):
-            await append(store)
-            grown += 1
-    return grown
+async def grow(store: InMemoryStore, writer: int, times: int) -> None:
+    for number in range(times):
+        while not await grown(store, b"%d of %d" % (number, writer)):
+            pass
+
+
+async def grown(store: InMemoryStore, body: bytes) -> bool:
+    try:
+        await append(store, RUN, body)
+    except SeqConflict:
+        return False
+    return True
 
 
 async def claim_all(store: InMemoryStore, worker: str) -> list[str]:
@@ -59,9 +63,10 @@ async def claim_all(store: InMemoryStore, worker: str) -> list[str]:
 def test_writers_in_many_threads_lose_nothing() -> None:
     store = InMemoryStore()
     asyncio.run(admit(store))
-    in_threads(*[grow(store, 50) for _ in range(4)])
+    in_threads(*[grow(store, writer, 50) for writer in range(4)])
     log = asyncio.run(store.read(RUN))
     assert [entry.seq for entry in log] == list(range(1, 202))
+    assert len({entry.body for entry in log}) == 201
 
 
 def test_no_two_threads_claim_one_run() -> None:
@@ -80,7 +85,7 @@ def test_a_watch_hears_of_changes_in_other_threads() -> None:
     async def watch() -> Hint:
         async with store.changes([RUN], ready=True) as changes:
             watching.set()
-            return await changes.wait(60)
+            return await changes.wait(1_000)
 
     async def write() -> Hint:
         await asyncio.to_thread(watching.wait)

@@ -38,3 +38,4 @@ def test_what_was_taken_out_does_not_pile_up() -> None:
         heap.put(RunId("moving"), key)
         heap.take(RunId("moving"))
     assert len(alive) < 100
+    assert heap.first() == (0, "first")

@@ -1,6 +1,5 @@
 """JSON Schema: which schemas an author may use, and what does not fit them."""
 
-import json
 import socket
 import time
 from pathlib import Path
@@ -12,29 +11,6 @@ from jsonschema_rs import Draft202012Validator
 from psych_runtime_core import schema as schema_module
 from psych_runtime_core.errors import BadSchema, pointer
 from psych_runtime_core.schema import MAX_JUDGED_WHOLE, check_schema, violations
-
-SUITE = json.loads((Path(__file__).parent / "json_schema_suite" / "draft2020-12.json").read_text())
-GROUPS = [
-    pytest.param(group, id=f"{keyword}: {group['description']}")
-    for keyword, groups in SUITE.items()
-    for group in groups
-]
-
-
-def as_object(schema: Any) -> dict[str, Any]:
-    """A schema of the suite as an object: `true` and `false` are the same as these."""
-    if isinstance(schema, bool):
-        return {} if schema else {"not": {}}
-    return dict(schema)
-
-
-@pytest.mark.parametrize("group", GROUPS)
-def test_the_official_suite_agrees(group: dict[str, Any]) -> None:
-    schema = as_object(group["schema"])
-    check_schema(schema)
-    for case in group["tests"]:
-        assert (violations(case["data"], schema) == ()) is case["valid"], case["description"]
-
 
 # --- which schemas an author may use -------------------------------------------------------------------
 

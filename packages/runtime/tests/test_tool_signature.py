@@ -1,31 +1,20 @@
 """From a signature to a schema: names, texts, defaults, leniency, and how the function is called."""
 
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import pytest
 from pydantic import AfterValidator, BaseModel, Field
 
+from packages.runtime.tests.tools_made import called, registered
 from psych_runtime.tools.problem import MAX_FAULTS, Problem
-from psych_runtime.tools.registered import RegisteredTool
 from psych_runtime.tools.registry import ToolRegistry
 from psych_runtime_core.jsonvalue import thaw
 
 
-def registered(fn: Any, **flags: Any) -> RegisteredTool:
-    registry = ToolRegistry()
-    registry.register(fn, **{"description": "A tool.", "name": "tool", **flags})
-    return registry.require("tool")
-
-
 def properties(fn: Any) -> dict[str, Any]:
-    return thaw(registered(fn).parameters)["properties"]
-
-
-async def called(fn: Any, /, **arguments: Any) -> Any:
-    registry = ToolRegistry()
-    registry.register(fn, name="tool", description="A tool.")
-    return await registry.call("tool", arguments)
+    schema: dict[str, Any] = thaw(registered(fn).parameters)
+    return cast("dict[str, Any]", schema["properties"])
 
 
 def problem(fn: Any, arguments: dict[str, Any]) -> Problem:
@@ -37,17 +26,19 @@ def problem(fn: Any, arguments: dict[str, Any]) -> Problem:
 # --- names -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["self", "cls", "model_config", "model_fields", "schema", "json", "copy", "dict", "validate", "_x"]
-    + ["__y", "p0", "fn", "func", "args", "kwargs", "context", "größe", "名前", "type", "id"],
+NAMES = (
+    "self cls model_config model_fields schema json copy dict validate _x __y p0 fn func args kwargs context"
+    " type id größe 名前"
 )
+
+
+@pytest.mark.parametrize("name", NAMES.split())
 @pytest.mark.parametrize("kind", ["{name}: int", "{name}: int, /", "*, {name}: int", "{name}: int = 1"])
 async def test_a_parameter_may_have_any_name(name: str, kind: str) -> None:
     names: dict[str, Any] = {}
     exec(f"def tool({kind.format(name=name)}): return {name}", names)
     assert list(properties(names["tool"])) == [name]
-    assert await called(names["tool"], **{name: 7}) == 7
+    assert await called(names["tool"], {name: 7}) == 7
 
 
 async def test_an_alias_is_the_name_a_model_uses() -> None:
@@ -55,7 +46,7 @@ async def test_an_alias_is_the_name_a_model_uses() -> None:
         return f"{from_}{p0}"
 
     assert list(properties(tool)) == ["from", "p1"]
-    assert await called(tool, **{"from": "a"}) == "a5"
+    assert await called(tool, {"from": "a"}) == "a5"
     assert problem(tool, {"from_": "a"}).message == "from: must be given\nfrom_: there is no such argument"
 
 
@@ -65,7 +56,7 @@ async def test_parameters_are_passed_as_they_are_declared() -> None:
 
     assert list(properties(tool)) == ["a", "b", "c", "d", "e"]
     assert registered(tool).parameters["required"] == ["a", "d"]
-    assert await called(tool, a=1, d=4) == [1, 2, 3, 4, 5]
+    assert await called(tool, {"a": 1, "d": 4}) == [1, 2, 3, 4, 5]
 
 
 async def test_what_a_partial_has_filled_in_no_model_may_change() -> None:
@@ -74,7 +65,7 @@ async def test_what_a_partial_has_filled_in_no_model_may_change() -> None:
 
     tool = partial(search, "acme", limit=3)
     assert list(properties(tool)) == ["query"]
-    assert await called(tool, query="x") == "acme x 3"
+    assert await called(tool, {"query": "x"}) == "acme x 3"
     assert "limit: there is no such argument" in problem(tool, {"query": "x", "limit": 99}).message
 
 
@@ -106,9 +97,7 @@ def test_texts_come_from_the_nearest_place() -> None:
             e: nothing
         """
 
-    registry = ToolRegistry()
-    registry.register(tool)
-    assert registry.require("tool").description == "The first line and the second."
+    assert registered(tool, description=None).description == "The first line and the second."
     assert {name: each["description"] for name, each in properties(tool).items()} == {
         "a": "of the field",
         "b": "of the hint",
@@ -178,7 +167,7 @@ async def test_what_a_model_nearly_got_right_is_read(hint: Any, sent: Any, got: 
         return given
 
     tool.__annotations__["given"] = hint
-    assert await called(tool, given=sent) == got
+    assert await called(tool, {"given": sent}) == got
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Every kind of type that a parameter may have: what a model sends, what the function gets, what is refused."""
+"""Every kind of type that a parameter may have: what is sent, what the function gets, what is refused."""
 
 import enum
 from collections import deque
@@ -13,7 +13,6 @@ from typing import (
     NewType,
     NotRequired,
     TypeVar,
-    Union,
 )
 from uuid import UUID
 
@@ -69,7 +68,7 @@ class Loose(TypedDict, total=False):
 
 UserId = NewType("UserId", int)
 Names = TypeAliasType("Names", list[str])
-Rows = TypeAliasType("Rows", list[Union[int, "Rows"]])
+Rows = TypeAliasType("Rows", "list[int | Rows]")
 
 DAY, NOON = date(2024, 2, 29), datetime(2024, 2, 29, 12, tzinfo=UTC)
 ID = UUID("12345678-1234-5678-1234-567812345678")

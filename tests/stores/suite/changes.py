@@ -94,6 +94,17 @@ class StoreChanges(StoreBase):
             await admit(store)
             assert RUN in (await hint(watch, clock)).runs
 
+    async def test_a_writer_is_not_woken_by_what_it_said_it_would_write(
+        self, store: Store, another: Store, clock: ManualClock
+    ) -> None:
+        header = await admit(store)
+        async with store.changes([RUN]) as watch:
+            watch.saw(RUN, header.head.seq + 1)
+            await append(store)
+            assert await hint(watch, clock) == QUIET
+            await append(another)
+            assert RUN in (await hint(watch, clock)).runs
+
     async def test_ready_work_is_told_to_those_who_ask(self, store: Store, clock: ManualClock) -> None:
         async with store.changes(ready=True) as watch:
             await admit(store)

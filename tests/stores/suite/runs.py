@@ -177,6 +177,9 @@ class StoreRuns(StoreBase):
             await store.get_run(RUN)
         with pytest.raises(StoreError, match="closed"):
             await store.claim(WORKER)
+        with pytest.raises(StoreError, match="closed"):
+            async with store.changes([RUN]):
+                pass
 
     async def test_migrating_twice_changes_nothing(self, store: Store) -> None:
         header = await admit(store)

@@ -139,6 +139,7 @@ class InMemoryStore:
     def changes(
         self, run_ids: Collection[RunId] = (), *, ready: bool = False
     ) -> AbstractAsyncContextManager[Watch]:
+        self._refuse_if_closed()
         return self._watches.watch(run_ids, ready=ready)
 
     async def migrate(self, phase: Literal["pre", "post"] = "pre", *, plan: bool = False) -> MigrationReport:
@@ -156,6 +157,9 @@ class InMemoryStore:
         """The Runs, and nobody else at them. The block must not await."""
         await checkpoint()
         with self._lock:
-            if self._closed:
-                raise StoreError("the store is closed")
+            self._refuse_if_closed()
             yield self._runs
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise StoreError("the store is closed")

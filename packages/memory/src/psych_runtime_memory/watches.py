@@ -96,16 +96,18 @@ class PushWatch:
         """Report `run_id` with the next hint. As `hear_ready`, called under the lock from any thread."""
         if seq <= self._seen.get(run_id, 0):
             return
-        if not self._changed:
-            self._ring()
+        had_news = bool(self._changed)
         self._changed.add(run_id)
+        if not had_news:
+            self._ring()
 
     def hear_ready(self) -> None:
-        if not self._ready:
+        had_news, self._ready = self._ready, True
+        if not had_news:
             self._ring()
-        self._ready = True
 
     def _ring(self) -> None:
+        """Wake who waits, once the news is there: it may look before this thread goes on."""
         # The loop of a watch that was left behind may be closed: nobody waits there.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._news.set)

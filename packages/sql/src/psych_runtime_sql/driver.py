@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeAlias
 
 from sqlalchemy import Dialect
 from sqlalchemy.sql import ClauseElement
+from sqlalchemy.sql.compiler import SQLCompiler
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -40,5 +41,6 @@ class Statement:
 def compiled(clause: ClauseElement, dialect: Dialect) -> Statement:
     """A Core statement as text, for a dialect with positional parameters."""
     text = clause.compile(dialect=dialect)
+    assert isinstance(text, SQLCompiler), "only statements are compiled here"
     fixed = {name: value for name, value in text.params.items() if value is not None}
     return Statement(str(text), tuple(text.positiontup or ()), fixed)

@@ -11,7 +11,6 @@ from psych_runtime_core.ids import RunId, WorkerId
 from psych_runtime_core.ports.header import claimed, released, renewed
 from psych_runtime_core.ports.store import Claim, ClaimFilter, Claims, Lease, Renewed, RunHeader
 from psych_runtime_core.records import Head
-
 from psych_runtime_sql.driver import Driver
 from psych_runtime_sql.outcome import Outcome
 from psych_runtime_sql.queue import Queue

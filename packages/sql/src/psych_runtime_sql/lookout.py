@@ -6,7 +6,6 @@ from collections.abc import Collection
 from datetime import datetime
 
 from psych_runtime_core.ids import RunId
-
 from psych_runtime_sql.driver import Driver
 from psych_runtime_sql.rows import json_array, micros
 from psych_runtime_sql.statements import Statements
@@ -22,8 +21,7 @@ class Lookout:
         """The seq at which the log of each Run ends; a Run that is not stored is left out."""
         if not run_ids:
             return {}
-        rows = await self._sql.heads.fetch(driver, {"run_ids": json_array(tuple(run_ids))})
-        return {run_id: seq for run_id, seq in rows}
+        return dict(await self._sql.heads.fetch(driver, {"run_ids": json_array(tuple(run_ids))}))
 
     async def has_ready(self, driver: Driver, now: datetime) -> bool:
         """Whether any Run could be claimed."""

@@ -16,7 +16,6 @@ from sqlalchemy import Dialect, insert, select
 
 from psych_runtime_core.errors import NotMigrated, StoreError
 from psych_runtime_core.ports.store import MigrationReport
-
 from psych_runtime_sql.driver import Driver, compiled
 from psych_runtime_sql.rows import micros
 from psych_runtime_sql.tables import MIGRATION
@@ -101,7 +100,7 @@ class Migrator:
         """
         ledger = await self._ledger(driver)
         known = {migration.number for migration in self._migrations}
-        absent = [each.number for each in self._migrations if each.phase == "pre" and each.number not in ledger]
+        absent = [migration.number for migration in self._pending(ledger, "pre")]
         newer = [each.number for each in ledger.values() if each.phase == "post" and each.number not in known]
         if absent or newer:
             raise NotMigrated(max(newer, default=min(absent, default=1) - 1), self.level)
@@ -154,7 +153,7 @@ class Migrator:
             if migration is not None and migration.checksum != each.checksum:
                 raise StoreError(
                     f"migration {each.name} was applied with another text than this release has: checksum"
-                    f" {each.checksum[:12]}, not {migration.checksum[:12]}; install the release that applied it"
+                    f" {each.checksum[:12]}, not {migration.checksum[:12]}; use the release that applied it"
                 )
 
     def _pending(self, ledger: Ledger, phase: Phase) -> list[Migration]:

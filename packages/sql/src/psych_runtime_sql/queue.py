@@ -10,7 +10,6 @@ from itertools import chain, islice, zip_longest
 
 from psych_runtime_core.ids import RunId, WorkerId
 from psych_runtime_core.ports.store import ClaimFilter
-
 from psych_runtime_sql.driver import Driver, Row, Statement
 from psych_runtime_sql.rows import Values, json_array, micros
 from psych_runtime_sql.statements import PROMOTED_AT_ONCE, Statements

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.header import Move, due
-from psych_runtime_core.ports.store import Lease, RunHeader, Waits
+from psych_runtime_core.ports.store import Append, HeaderFacts, Lease, RunHeader, Waits
 from psych_runtime_core.records import Entry, Head
 from psych_runtime_core.scope import Scope
-
 from psych_runtime_sql.driver import Row
 from psych_runtime_sql.statements import HEADER_COLUMNS
 
@@ -49,8 +49,7 @@ def json_array(texts: Sequence[str]) -> str:
 def header_of(row: Row) -> RunHeader:
     """The header in a row of `HEADER_COLUMNS`."""
     found: dict[str, Any] = dict(zip(HEADER_COLUMNS, row, strict=False))
-    tenant, principal, labels = found.pop("tenant"), found.pop("principal"), found.pop("labels")
-    found["scope"] = Scope(tenant=tenant, principal=principal, labels=json.loads(labels))
+    found["scope"] = _scope(found.pop("tenant"), found.pop("principal"), found.pop("labels"))
     found["head"] = Head(found.pop("head_seq"), found.pop("head_digest"))
     found["waits"] = json.loads(found["waits"])
     for name in ("created_at", "settled_at", "deadline_at", "ready_at"):
@@ -84,13 +83,23 @@ def log_values(header: RunHeader) -> Values:
         "head_digest": header.head.digest,
         "epoch": header.epoch,
         "crashes": header.crashes,
-        "version_hash": header.version_hash,
-        "deadline_at": _optional_micros(header.deadline_at),
-        "parked": header.parked,
-        "waits": _waits(header.waits),
-        "pending": header.pending,
-        "stopping": header.stopping,
-        "attempt_count": header.attempt_count,
+        **_fact_values(header),
+    }
+
+
+def extension_values(write: Append, lease: Lease, facts: HeaderFacts, now: datetime) -> Values:
+    """What the holder's append guards on, and what it leaves."""
+    return {
+        "of_run": write.run_id,
+        "after_seq": write.after.seq,
+        "after_digest": write.after.digest,
+        "of_worker": lease.worker_id,
+        "of_epoch": lease.epoch,
+        "now": micros(now),
+        "head_seq": write.head.seq,
+        "head_digest": write.head.digest,
+        "crashes_kept": not write.change.progress,
+        **_fact_values(facts),
     }
 
 
@@ -122,8 +131,26 @@ def is_ready(header: RunHeader, now: datetime) -> bool:
     return header.lease is None and due(Move(header, now))
 
 
+@lru_cache(maxsize=256)
+def _scope(tenant: str, principal: str | None, labels: str) -> Scope:
+    """Every header of a tenant's Runs needs it, and it is the dearest part to make."""
+    return Scope(tenant=tenant, principal=principal, labels=json.loads(labels))
+
+
 def _lease(run_id: RunId, worker_id: Any, epoch: int, expires_at: Any) -> Lease | None:
     return None if worker_id is None else Lease(run_id, worker_id, epoch, expires_at)
+
+
+def _fact_values(facts: RunHeader | HeaderFacts) -> Values:
+    return {
+        "version_hash": facts.version_hash,
+        "deadline_at": _optional_micros(facts.deadline_at),
+        "parked": facts.parked,
+        "waits": _waits(facts.waits),
+        "pending": facts.pending,
+        "stopping": facts.stopping,
+        "attempt_count": facts.attempt_count,
+    }
 
 
 def _waits(waits: Waits) -> str:

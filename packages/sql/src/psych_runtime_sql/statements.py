@@ -17,7 +17,6 @@ from sqlalchemy import (
     bindparam,
     delete,
     exists,
-    false,
     func,
     insert,
     or_,
@@ -27,10 +26,10 @@ from sqlalchemy import (
 )
 
 from psych_runtime_core.ports.checks import MAX_PAGE_BYTES
-
 from psych_runtime_sql.driver import Statement, compiled
 from psych_runtime_sql.tables import (
     ENTRY,
+    FACT_COLUMNS,
     IS_CLAIMED,
     IS_DUE_LATER,
     IS_READY,
@@ -43,8 +42,12 @@ from psych_runtime_sql.tables import (
 
 PROMOTED_AT_ONCE = 256
 
-_COLD = ("tenant", "principal", "labels", "name", "request", "idempotency_key", "priority", "root_run_id")
-HEADER_COLUMNS = ("run_id", *_COLD, "created_at", "settled_at", "terminal", *LOG_COLUMNS, "ready_at", "worker_id")
+_AT_ADMISSION = (
+    *("run_id", "tenant", "principal", "labels", "name", "request", "idempotency_key"),
+    *("priority", "root_run_id", "created_at"),
+)
+_AT_THE_END = ("settled_at", "terminal")
+HEADER_COLUMNS = (*_AT_ADMISSION, *_AT_THE_END, *LOG_COLUMNS, "ready_at", "worker_id")
 LEASE_COLUMNS = ("ready", "ready_at", "worker_id", "claim_id", "expired")
 
 
@@ -57,16 +60,18 @@ class Statements:
         # --- headers
         self.header = compiled(_headers().where(RUN.c.run_id == bindparam("run_id")), dialect)
         self.headers = compiled(_headers().where(RUN.c.run_id.in_(_members("run_ids"))), dialect)
-        self.insert_run = compiled(_insert(RUN, leave_out=("settled_at", "terminal", *LOG_COLUMNS)), dialect)
+        self.insert_run = compiled(_insert(RUN, _AT_ADMISSION), dialect)
         self.insert_work = compiled(_insert(WORK), dialect)
+        self.extend = compiled(_extend(), dialect)
         self.update_log = compiled(_update(WORK, LOG_COLUMNS), dialect)
         self.update_work = compiled(_update(WORK, (*LOG_COLUMNS, *LEASE_COLUMNS)), dialect)
         self.extend_lease = compiled(_update(WORK, ("ready_at",)), dialect)
-        self.settle_run = compiled(_update(RUN, ("settled_at", "terminal", *LOG_COLUMNS)), dialect)
+        self.settle_run = compiled(_update(RUN, (*_AT_THE_END, *LOG_COLUMNS)), dialect)
         self.delete_work = compiled(delete(WORK).where(WORK.c.run_id == bindparam("of_run")), dialect)
         # --- keys and logs
         self.run_of_key = compiled(
-            select(KEY.c.run_id).where(KEY.c.tenant == bindparam("tenant"), KEY.c.key == bindparam("key")), dialect
+            select(KEY.c.run_id).where(KEY.c.tenant == bindparam("tenant"), KEY.c.key == bindparam("key")),
+            dialect,
         )
         self.insert_key = compiled(_insert(KEY), dialect)
         self.read = compiled(_page(), dialect)
@@ -95,7 +100,9 @@ class Statements:
         return self._entries(count)
 
     def _insert_entries(self, count: int) -> Statement:
-        rows = [{column.name: bindparam(f"{column.name}_{row}") for column in ENTRY.c} for row in range(count)]
+        rows: list[dict[str, Any]] = [
+            {column.name: bindparam(f"{column.name}_{row}") for column in ENTRY.c} for row in range(count)
+        ]
         return compiled(insert(ENTRY).values(rows), self._dialect)
 
 
@@ -115,15 +122,14 @@ def _latest(name: str) -> ColumnElement[Any]:
 
 
 def _headers(*more: ColumnElement[Any]) -> Select[Any]:
-    cold = (RUN.c[name] for name in ("run_id", *_COLD, "created_at", "settled_at", "terminal"))
+    cold = (RUN.c[name] for name in (*_AT_ADMISSION, *_AT_THE_END))
     latest = (_latest(name).label(name) for name in LOG_COLUMNS)
     return select(*cold, *latest, WORK.c.ready_at, WORK.c.worker_id, *more).select_from(_run_and_work())
 
 
-def _insert(table: Table, leave_out: tuple[str, ...] = ()) -> Any:
-    return insert(table).values(
-        {column.name: bindparam(column.name) for column in table.c if column.name not in leave_out}
-    )
+def _insert(table: Table, names: tuple[str, ...] = ()) -> Any:
+    """A row: all its columns, or those named."""
+    return insert(table).values({name: bindparam(name) for name in names or table.c.keys()})
 
 
 def _update(table: Table, names: tuple[str, ...]) -> Any:
@@ -134,11 +140,35 @@ def _update(table: Table, names: tuple[str, ...]) -> Any:
     )
 
 
+def _extend() -> Any:
+    """The holder's append, guarded: it finds no row unless lease and head are as they should be."""
+    return (
+        update(WORK)
+        .where(
+            WORK.c.run_id == bindparam("of_run"),
+            WORK.c.head_seq == bindparam("after_seq"),
+            WORK.c.head_digest == bindparam("after_digest"),
+            WORK.c.worker_id == bindparam("of_worker"),
+            WORK.c.epoch == bindparam("of_epoch"),
+            WORK.c.ready_at > bindparam("now"),
+        )
+        .values({name: bindparam(name) for name in ("head_seq", "head_digest", *FACT_COLUMNS)})
+        .values(crashes=WORK.c.crashes * bindparam("crashes_kept"))
+        .returning(WORK.c.run_id)
+    )
+
+
 def _page() -> Select[Any]:
     """Entries behind a seq: as many as asked for and as fit, one at least."""
     after = and_(ENTRY.c.run_id == bindparam("run_id"), ENTRY.c.seq > bindparam("after"))
     size = func.length(ENTRY.c.body).label("size")
-    asked = select(ENTRY.c.seq, size).where(after).order_by(ENTRY.c.seq).limit(bindparam("limit")).subquery("asked")
+    asked = (
+        select(ENTRY.c.seq, size)
+        .where(after)
+        .order_by(ENTRY.c.seq)
+        .limit(bindparam("limit"))
+        .subquery("asked")
+    )
     total = func.sum(asked.c.size).over(order_by=asked.c.seq).label("total")
     sizes = select(asked.c.seq, total).subquery("sizes")
     fits = or_(sizes.c.total <= MAX_PAGE_BYTES, sizes.c.seq == bindparam("after") + 1)
@@ -163,7 +193,7 @@ def _next(column: Column[Any]) -> Select[Any]:
     return select(column).where(IS_READY, column > bindparam("behind")).order_by(column).limit(1)
 
 
-def _pick() -> Select[Any]:
+def _pick() -> Select[Any, Any, Any]:
     """The first ready Runs of a tenant and Version, with what orders them."""
     return (
         select(WORK.c.priority, WORK.c.ready_at, WORK.c.run_id)

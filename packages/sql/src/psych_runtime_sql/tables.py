@@ -41,6 +41,12 @@ def _log(*, nullable: bool) -> tuple[Column[Any], ...]:
         Column("head_digest", LargeBinary, nullable=nullable),
         Column("epoch", _INTEGER, nullable=nullable),
         Column("crashes", _INTEGER, nullable=nullable),
+        *_facts(nullable=nullable),
+    )
+
+
+def _facts(*, nullable: bool) -> tuple[Column[Any], ...]:
+    return (
         Column("version_hash", Text, nullable=nullable),
         Column("deadline_at", _INTEGER),
         Column("parked", _FLAG, nullable=nullable),
@@ -52,6 +58,7 @@ def _log(*, nullable: bool) -> tuple[Column[Any], ...]:
 
 
 LOG_COLUMNS = tuple(column.name for column in _log(nullable=False))
+FACT_COLUMNS = tuple(column.name for column in _facts(nullable=False))
 
 RUN = Table(
     "psych_run",

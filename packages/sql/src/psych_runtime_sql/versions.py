@@ -9,7 +9,6 @@ from psych_runtime_core.errors import VersionNotFound
 from psych_runtime_core.ids import VersionHash
 from psych_runtime_core.ports.checks import check_version
 from psych_runtime_core.version import Version
-
 from psych_runtime_sql.driver import Driver
 from psych_runtime_sql.outcome import Outcome
 from psych_runtime_sql.statements import Statements

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from itertools import count
 from typing import Any, TypeVar
 from weakref import WeakSet
 
 from psych_runtime_sql.driver import Row
-
 from psych_runtime_sqlite.faults import is_busy
 
 T = TypeVar("T")
@@ -33,7 +32,7 @@ class SQLiteDriver:
         return bool(await self.fetch("SELECT 1 FROM sqlite_schema WHERE name = 'psych_migration'"))
 
     @asynccontextmanager
-    async def exclusive(self) -> AsyncIterator[None]:
+    async def exclusive(self) -> AsyncGenerator[None]:
         self._connection.execute("BEGIN EXCLUSIVE")
         try:
             yield
@@ -64,21 +63,21 @@ class HeldConnection:
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         self._connect = connect
-        self._connection: sqlite3.Connection | None = None
+        self._open: tuple[sqlite3.Connection, SQLiteDriver] | None = None
         self._openings = count(1)
-        self._opened = 0
         self.lock = threading.Lock()
         with _FORK:
             _HELD.add(self)
 
     @contextmanager
-    def use(self) -> Iterator[tuple[sqlite3.Connection, SQLiteDriver]]:
+    def use(self) -> Generator[tuple[sqlite3.Connection, SQLiteDriver]]:
         """The connection. It is dropped when the block fails for anything but another process."""
         with self.lock:
-            if self._connection is None:
-                self._connection, self._opened = self._connect(), next(self._openings)
+            if self._open is None:
+                connection = self._connect()
+                self._open = connection, SQLiteDriver(connection, next(self._openings))
             try:
-                yield self._connection, SQLiteDriver(self._connection, self._opened)
+                yield self._open
             except BaseException as error:
                 if not is_busy(error):
                     self.drop()
@@ -90,9 +89,9 @@ class HeldConnection:
 
     def drop(self) -> None:
         """Close it; the caller holds the lock."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
+        held, self._open = self._open, None
+        if held is not None:
+            held[0].close()
 
 
 # SQLite keeps the locks of a process in its memory, and a child inherits that memory but not the locks:

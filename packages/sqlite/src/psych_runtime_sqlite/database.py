@@ -15,7 +15,6 @@ from typing import Self, TypeVar
 from psych_runtime_core.errors import NotMigrated, StoreMisconfigured
 from psych_runtime_core.ports.store import MigrationReport
 from psych_runtime_sql.migrator import Migrator, Phase
-
 from psych_runtime_sqlite.connection import HeldConnection, SQLiteDriver, complete
 from psych_runtime_sqlite.faults import is_busy, translated
 
@@ -148,4 +147,4 @@ def patiently(attempt: Callable[[], T], seconds: float) -> T:
 
 def pause(tried: int) -> float:
     """Seconds between two tries for a lock: 0.5 ms at first, up to 10. Jitter keeps processes out of step."""
-    return random.uniform(0.5, 1.5) * min(0.0005 * 2 ** min(tried, 5), 0.01)
+    return random.uniform(0.5, 1.5) * min(0.0005 * (1 << min(tried, 5)), 0.01)

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from psych_runtime_core.clock import Clock
 from psych_runtime_core.errors import StoreError
 from psych_runtime_sql.lookout import Lookout
-
 from psych_runtime_sqlite.database import Database
 from psych_runtime_sqlite.readers import Readers
 from psych_runtime_sqlite.watches import Watches
@@ -48,5 +47,9 @@ class Handle:
     async def close(self) -> None:
         """Answer all who wait, and close every connection."""
         self.watches.close()
-        threads = self.stop()
-        await asyncio.to_thread(lambda: [thread.join() for thread in threads])
+        await asyncio.to_thread(_join, self.stop())
+
+
+def _join(threads: Sequence[threading.Thread]) -> None:
+    for thread in threads:
+        thread.join()

@@ -16,7 +16,7 @@ T = TypeVar("T")
 Work = Callable[[SQLiteDriver], Coroutine[Any, Any, T]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Job(Generic[T]):
     """An operation and who waits for it. `pages` is about how much it writes; `deadline` is monotonic."""
 
@@ -44,13 +44,17 @@ def settle(answers: list[Answer]) -> None:
             job.future.set_result(answer)
 
 
-def post(loop: asyncio.AbstractEventLoop, deliver: Callable[[list[Answer]], None], answers: list[Answer]) -> None:
+def post(
+    loop: asyncio.AbstractEventLoop, deliver: Callable[[list[Answer]], None], answers: list[Answer]
+) -> None:
     """Have a loop deliver answers. A loop that is closed has nobody who waits."""
     with suppress(RuntimeError):
         loop.call_soon_threadsafe(deliver, answers)
 
 
-def start(name: str, jobs: Jobs, serve: Callable[[Job[Any]], None], at_end: Callable[[], None]) -> threading.Thread:
+def start(
+    name: str, jobs: Jobs, serve: Callable[[Job[Any]], None], at_end: Callable[[], None]
+) -> threading.Thread:
     """A thread that serves jobs until it is told to end. It keeps no process alive."""
 
     def run() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from types import TracebackType
@@ -42,7 +42,6 @@ from psych_runtime_sql.outcome import Outcome
 from psych_runtime_sql.runs import Runs, Standing
 from psych_runtime_sql.statements import Statements
 from psych_runtime_sql.versions import Versions
-
 from psych_runtime_sqlite.database import Database
 from psych_runtime_sqlite.handle import Handle
 from psych_runtime_sqlite.jobs import Work
@@ -90,7 +89,9 @@ class SQLiteStore:
         await self.close()
 
     async def put_version(self, version: Version) -> Version:
-        return await self._write("put_version", lambda driver: self._versions.put(driver, version, self._now()))
+        return await self._write(
+            "put_version", lambda driver: self._versions.put(driver, version, self._now())
+        )
 
     async def get_version(self, version_hash: VersionHash) -> Version:
         return await self._read("get_version", lambda driver: self._versions.get(driver, version_hash))
@@ -180,7 +181,7 @@ class SQLiteStore:
         return await self._open().readers.submit(operation, work)
 
     @asynccontextmanager
-    async def _changes(self, run_ids: Collection[RunId], *, ready: bool) -> AsyncIterator[Watch]:
+    async def _changes(self, run_ids: Collection[RunId], *, ready: bool) -> AsyncGenerator[Watch]:
         async with self._open().watches.watch(run_ids, ready=ready) as watch:
             yield watch
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Collection, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,6 @@ from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.watch import Hint, Watch
 from psych_runtime_sql.lookout import Lookout
 from psych_runtime_sql.outcome import Outcome
-
 from psych_runtime_sqlite.connection import SQLiteDriver
 from psych_runtime_sqlite.readers import Readers
 
@@ -49,7 +48,7 @@ class Watches:
         self.closed = False
 
     @asynccontextmanager
-    async def watch(self, run_ids: Collection[RunId], *, ready: bool) -> AsyncIterator[Watch]:
+    async def watch(self, run_ids: Collection[RunId], *, ready: bool) -> AsyncGenerator[Watch]:
         """A watch on these Runs, and on ready work, that stands until the block is left."""
         watch = StoreWatch(self, self._clock, run_ids, ready=ready)
         self._watches.add(watch)
@@ -75,8 +74,8 @@ class Watches:
         for watch in self._watches:
             watch.wake()
 
-    @asynccontextmanager
-    async def waiting(self, watch: StoreWatch) -> AsyncIterator[None]:
+    @contextmanager
+    def waiting(self, watch: StoreWatch) -> Generator[None]:
         """Somebody waits: the file is asked meanwhile."""
         self._waiting.add(watch)
         self._waited_for.set()
@@ -174,7 +173,7 @@ class StoreWatch:
             raise StoreError("closed: the store of this watch is closed")
         if not self._has_news:
             self._news.clear()
-            async with self._watches.waiting(self):
+            with self._watches.waiting(self):
                 timer = asyncio.create_task(self._time_out(timeout_seconds))
                 try:
                     await self._news.wait()

@@ -14,7 +14,6 @@ from typing import Any, Literal, TypeVar
 
 from psych_runtime_core.errors import StoreUnavailable
 from psych_runtime_sql.outcome import Outcome
-
 from psych_runtime_sqlite.checkpoint import Checkpointer
 from psych_runtime_sqlite.connection import HeldConnection, SQLiteDriver, complete
 from psych_runtime_sqlite.database import PAGE_BYTES, Database, pause
@@ -160,5 +159,5 @@ class Writer:
     def _deliver(self, answers: list[Answer]) -> None:
         settle(answers)
         for _, answer in answers:
-            if isinstance(answer, Outcome):
+            if not isinstance(answer, BaseException):
                 self._heard(answer)

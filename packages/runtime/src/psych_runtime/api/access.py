@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from psych_runtime.api.arguments import identifier
+from psych_runtime.api.arguments import identifier, of_kind
 from psych_runtime.api.scoped import ScopedStore, refuse_another_tenant
 from psych_runtime_core.errors import AccessDenied
 from psych_runtime_core.ids import RunId
@@ -15,8 +15,8 @@ def scope_of(store: Store, scope: Scope | None) -> Scope | None:
 
     Raises `AccessDenied` where a scoped store is asked under another one.
     """
-    if scope is not None and not isinstance(scope, Scope):
-        raise TypeError(f"scope must be a Scope, not {type(scope).__name__}")
+    if scope is not None:
+        of_kind("scope", scope, Scope)
     if not isinstance(store, ScopedStore):
         return scope
     if scope is not None and scope != store.scope:

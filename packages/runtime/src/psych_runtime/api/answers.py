@@ -16,9 +16,9 @@ REMEMBERED = ("arguments", "tool")
 class Answer:
     """The answer to one Wait.
 
-    An approval needs `approved`. A refusal may say why in `payload={"reason": text}`, which the model is told.
-    An approval may put `arguments` in place of the call's, of at most 256 KiB. `remember` lets the decision
-    stand for later calls of the tool, with equal `"arguments"` or with any (`"tool"`).
+    An approval is answered with `approved`. A refusal may say why in `payload={"reason": text}`, which the
+    model is told; a yes may put `arguments` of at most 256 KiB in place of the call's. `remember` lets the
+    decision stand for later calls of the tool, with equal `"arguments"` or with any (`"tool"`).
     """
 
     approved: bool | None = None

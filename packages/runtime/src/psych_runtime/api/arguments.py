@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from psych_runtime_core.errors import EntryTooLarge, NotJson
 from psych_runtime_core.ids import checked_identifier
-from psych_runtime_core.jsonvalue import FrozenDict, encode_json, freeze
+from psych_runtime_core.jsonvalue import FrozenDict, Json, encode_json, freeze
 
 T = TypeVar("T")
 # What people give a Run beside its input.
@@ -53,8 +53,8 @@ def seconds(name: str, value: object, most: float = math.inf, *, zero: bool = Tr
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{name} must be a number, not {type(value).__name__}")
     if not (math.isfinite(value) and (0 <= value <= most if zero else 0 < value <= most)):
-        least = "0 or more" if zero else "more than 0"
-        raise ValueError(f"{name} is {value}; give {least}" + (f", at most {most:g}" if most < math.inf else ""))
+        least, upto = "0 or more" if zero else "more than 0", "" if most == math.inf else f", at most {most}"
+        raise ValueError(f"{name} is {value}; give {least}{upto}")
     return float(value)
 
 
@@ -63,13 +63,9 @@ def json_object(name: str, value: object, most: int = MAX_PAYLOAD_BYTES) -> Froz
 
     Raises `TypeError` for what is no mapping, `NotJson` for what has no JSON form, `EntryTooLarge`.
     """
-    if not isinstance(value, Mapping):
+    frozen = _frozen(name, value)
+    if not isinstance(frozen, FrozenDict):
         raise TypeError(f"{name} must be a JSON object, not {type(value).__name__}")
-    try:
-        frozen = freeze(value, surrogates=True)
-    except NotJson as error:
-        raise error.below(name) from None
-    assert isinstance(frozen, FrozenDict), "a mapping freezes to one"
     size = len(encode_json(frozen))
     if size > most:
         raise EntryTooLarge(name, size, most)
@@ -78,8 +74,13 @@ def json_object(name: str, value: object, most: int = MAX_PAYLOAD_BYTES) -> Froz
 
 def spoken(name: str, value: object, most: int = MAX_PAYLOAD_BYTES) -> FrozenDict:
     """A JSON object, or a text that stands for `{"message": text}`."""
-    if isinstance(value, str):
-        return json_object(name, {"message": value}, most)
-    if not isinstance(value, Mapping):
-        raise TypeError(f"{name} must be text or a JSON object, not {type(value).__name__}")
-    return json_object(name, value, most)
+    return json_object(name, {"message": value} if isinstance(value, str) else value, most)
+
+
+def _frozen(name: str, value: object) -> Json:
+    try:
+        return freeze(value, surrogates=True)
+    except NotJson as error:
+        if isinstance(value, Mapping):
+            raise error.below(name) from None
+    return None

@@ -88,8 +88,6 @@ async def _stored(store: Store, version: Version | Spec | str) -> Version:
         return await publish(store, version)
     if isinstance(version, Version):
         return await store.put_version(version)
-    if not isinstance(version, str):
-        raise TypeError(f"version must be a Version, a Spec or a hash, not {type(version).__name__}")
     return await store.get_version(VersionHash(identifier("version", version)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from psych_runtime.api.arguments import of_kind
 from psych_runtime_core.ports.store import Store
 from psych_runtime_core.spec.agent import AgentSpec
 from psych_runtime_core.spec.document import Spec
@@ -15,10 +16,8 @@ async def publish(store: Store, spec: Spec, *, context: ValidationContext | None
 
     `context` says which names exist, None checks none. Raises `SpecValidationError` with every issue.
     """
-    if not isinstance(spec, AgentSpec):
-        raise TypeError(f"spec must be a Spec, not {type(spec).__name__}")
-    if context is not None and not isinstance(context, ValidationContext):
-        raise TypeError(f"context must be a ValidationContext, not {type(context).__name__}")
-    version = checked(spec)
+    if context is not None:
+        of_kind("context", context, ValidationContext)
+    version = checked(of_kind("spec", spec, AgentSpec))
     validate_spec(version.spec, context)
     return await store.put_version(version)

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Literal, NoReturn
 
+from psych_runtime.api.arguments import of_kind
 from psych_runtime_core.clock import Clock
 from psych_runtime_core.errors import AccessDenied, StoreError
 from psych_runtime_core.ids import RunId, VersionHash, WorkerId
@@ -14,7 +15,6 @@ from psych_runtime_core.ports.store import (
     ANY_RUN,
     NOW,
     UNCHANGED,
-    Admit,
     Append,
     ClaimFilter,
     Claims,
@@ -41,8 +41,7 @@ def scoped(store: Store, scope: Scope) -> Store:
     Every call and port method on it raises `AccessDenied` for another tenant's Run before its log is read.
     It claims no Runs and migrates nothing, and closing it leaves `store` open.
     """
-    if not isinstance(scope, Scope):
-        raise TypeError(f"scope must be a Scope, not {type(scope).__name__}")
+    of_kind("scope", scope, Scope)
     if not isinstance(store, ScopedStore):
         return ScopedStore(store, scope)
     if scope != store.scope:
@@ -134,9 +133,7 @@ class ScopedStore:
         await self._store.release(lease, ready_at, after=after)
 
     @asynccontextmanager
-    async def changes(
-        self, run_ids: Collection[RunId] = (), *, ready: bool = False
-    ) -> AsyncGenerator[Watch]:
+    async def changes(self, run_ids: Collection[RunId] = (), *, ready: bool = False) -> AsyncGenerator[Watch]:
         if ready:
             _refuse("hints no ready work, which may be anybody's: watch the store itself")
         for run_id in run_ids:

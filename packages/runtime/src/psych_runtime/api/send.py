@@ -44,7 +44,7 @@ async def send(  # noqa: PLR0913 - the options of a public call
     """
     run, held = RunId(identifier("run_id", run_id)), scope_of(store, scope)
     record = QueueEnqueued(
-        entry_id=f"qe_{secrets.token_hex(18)}" if key is None else derive_entry_id(run, identifier("key", key)),
+        entry_id=_entry_id(run, key),
         queue=_kind(queue),
         payload=_message(message),
         sent_by=author(by, held),
@@ -107,6 +107,10 @@ class _Sought:
                     if isinstance(record, QueueEnqueued) and record.entry_id == self._entry_id:
                         return True
         return False
+
+
+def _entry_id(run_id: RunId, key: str | None) -> str:
+    return f"qe_{secrets.token_hex(18)}" if key is None else derive_entry_id(run_id, identifier("key", key))
 
 
 def _kind(queue: QueueKind | str) -> QueueKind:

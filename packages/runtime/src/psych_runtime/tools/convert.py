@@ -89,7 +89,9 @@ def _rewritten(value: object) -> object:
         raise
     except Exception as error:
         # Reading a field, iterating, serialising and `str()` may run the consumer's own code.
-        raise NotJson(f"a {type(value).__name__} that raises {type(error).__name__} when read") from None
+        raise NotJson(
+            f"a value of type {type(value).__name__} that raises {type(error).__name__} when read"
+        ) from None
 
 
 def _text_of(value: object) -> str | None:
@@ -120,7 +122,7 @@ def _parts_of(value: object) -> object:
         return _object(cast("Mapping[object, object]", value).items())
     if isinstance(value, list | deque | set | frozenset):
         return list(cast("Iterable[object]", value))
-    raise NotJson(f"a {type(value).__name__} has no JSON form")
+    raise NotJson(f"a value of type {type(value).__name__} has no JSON form")
 
 
 def _object(items: Iterable[tuple[object, object]]) -> dict[str, object]:

@@ -115,9 +115,15 @@ def _keys(kind: Any, tool: str) -> list[Parameter]:
     if sys.version_info < (3, 12) and type(kind).__module__ == "typing":
         raise ToolSchemaError(tool, None, "on Python 3.11 write `from typing_extensions import TypedDict`")
     return [
-        Parameter(name, _bare(hint), NO_DEFAULT if name in kind.__required_keys__ else ABSENT)
+        Parameter(name, _bare(hint), NO_DEFAULT if _required(name, hint, kind) else ABSENT)
         for name, hint in _hints(kind, tool).items()
     ]
+
+
+def _required(name: str, hint: Any, kind: Any) -> bool:
+    """Whether a key must be there. The class itself does not see a `NotRequired` whose hint was postponed."""
+    qualifier = get_origin(hint)
+    return qualifier is Required or (qualifier is not NotRequired and name in kind.__required_keys__)
 
 
 def _hints(kind: type[Any], tool: str) -> dict[str, Any]:

@@ -71,27 +71,15 @@ class CodeRun:
             return Unheard() if self._threads.give_up(job) else Raised(error)
 
 
-def run_tool(
-    tool: RegisteredTool, values: Mapping[str, object], context: ToolContext | None, threads: ToolThreads
-) -> CodeRun:
-    """Begin a run of `tool` with values of its `validate`. Raises `ValueError` as its `bind` does."""
-    return CodeRun(tool.bind(values, context), threads=None if tool.is_async else threads, context=context)
-
-
-def run_probe(tool: RegisteredTool, key: str, context: ToolContext | None) -> CodeRun:
-    """Begin to ask whether the call of this key took effect; `probed` reads the answer."""
-    return CodeRun(tool.bind_probe(key, context), threads=None, context=context)
-
-
 async def invoke(
     tool: RegisteredTool, values: Mapping[str, object], context: ToolContext | None, threads: ToolThreads
 ) -> Ending:
     """One run of `tool`, from beginning to end.
 
-    Whoever is cancelled here cuts it, and waits until async code has unwound; `Unheard` is only for those who
-    cut it otherwise.
+    Whoever is cancelled here cuts it, and waits until async code has unwound. Raises `ValueError` when the
+    tool takes a context and there is none.
     """
-    run = run_tool(tool, values, context, threads)
+    run = CodeRun(tool.bind(values, context), threads=None if tool.is_async else threads, context=context)
     try:
         return await run.wait()
     except asyncio.CancelledError:

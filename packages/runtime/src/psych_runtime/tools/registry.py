@@ -98,7 +98,7 @@ class ToolRegistry:
     def names(self) -> tuple[str, ...]:
         """All names, in the order of registration, those of the registry below first."""
         below = () if self._below is None else self._below.names
-        return (*below, *(name for name in tuple(self._own) if name not in below))
+        return tuple(dict.fromkeys((*below, *self._own)))
 
     def get(self, name: str) -> RegisteredTool | None:
         """The tool of this very name, or None."""

@@ -41,7 +41,7 @@ class Slots:
     def awaiting(self, run_id: RunId | None) -> Generator[Awaited]:
         """Keeps a slot free for `run_id` (None: for a Run still to be dispatched) while it is waited for.
 
-        Raises `NoFreeSlot` when none is left. A Run that has a slot, or is waited for already, needs no other.
+        Raises `NoFreeSlot` when none is left. A Run that has a slot, or that another waits for, needs none.
         """
         awaited = Awaited(run_id)
         if self._promised(awaited) > self.concurrency - len(self._seated):

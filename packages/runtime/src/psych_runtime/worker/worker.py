@@ -68,7 +68,7 @@ class Worker:
         self._orders = Orders()
         terms = Terms(grace_seconds, linger_seconds, _checked("max_crashes", max_crashes, 1, 1_000))
         self._shared = Shared(self.runtime, PlanCache(self.runtime), terms, self._orders)
-        self._slots = Slots(concurrency)
+        self.slots = Slots(concurrency)
         self._seats: dict[RunId, Seat] = {}
         self._parked: OrderedDict[RunId, Loaded] = OrderedDict()
         self._claimer = Claimer(self._store, self.worker_id, lease_seconds, self._orders)
@@ -182,7 +182,7 @@ class Worker:
 
     async def _drive(self, claim: Claim) -> None:
         run_id = claim.header.run_id
-        with self._slots.seat(run_id):
+        with self.slots.seat(run_id):
             logger.info("an Attempt of %s begins, epoch %d", run_id, claim.lease.epoch)
             outcome = await Attempt(claim, self._seats[run_id], self._shared).run()
             logger.info("the Attempt of %s ended: %s", run_id, outcome.ended)

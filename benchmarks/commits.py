@@ -1,0 +1,72 @@
+"""A turn with one tool call against two bare commits of the same bytes, as durable, in a thread as well."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+from psych_runtime.sessions import session
+
+from benchmarks.agents import AGENT, TimedModel, lookup_order, new_store
+from benchmarks.figure import Figure, at_most
+from benchmarks.setting import Setting
+from benchmarks.turns import turn_seconds
+
+ANSWERED = frozenset({"model_call_finished", "tool_call_started"})
+
+
+def measure(setting: Setting) -> Iterator[Figure]:
+    turns = setting.size(100, least=2)
+    bodies = asyncio.run(bytes_of_turns(setting.new_file(), turns))
+
+    def bare() -> float:
+        return 1e3 * median(asyncio.run(bare_turn_seconds(setting.new_file(), bodies)))
+
+    def durable() -> float:
+        return 1e3 * median(asyncio.run(turn_seconds("SQLite", setting.new_file(), turns)))
+
+    def in_memory() -> float:
+        return 1e3 * median(asyncio.run(turn_seconds("memory", setting.new_file(), turns)))
+
+    ours, against = setting.alternate(durable, bare)
+    yield Figure("SQLite turn / two bare commits", "ms", ours, against, at_most(2))
+    ours, against = setting.alternate(in_memory, bare)
+    yield Figure("memory turn / two bare commits", "ms", ours, against)
+
+
+async def bytes_of_turns(path: Path, turns: int) -> list[tuple[bytes, bytes]]:
+    """What the two commits of each turn hold: its answer and its tool's start, then what came of it."""
+    model = TimedModel(turns)
+    async with new_store("SQLite", path) as store, session(model, store=store, tools=[lookup_order]) as local:
+        answer = await local.ask(AGENT, "Where are my orders?")
+        log = await store.read(answer.run_id, limit=10_000)
+    commits: list[bytes] = []
+    answers = False
+    for entry in log:
+        if (entry.type in ANSWERED) is not answers:
+            commits.append(b"")
+            answers = not answers
+        if commits:
+            commits[-1] += entry.body
+    return list(zip(commits[0::2], commits[1::2], strict=False))[:turns]
+
+
+async def bare_turn_seconds(path: Path, turns: Sequence[tuple[bytes, bytes]]) -> list[float]:
+    loop, connection = asyncio.get_running_loop(), sqlite3.connect(path, None, check_same_thread=False)
+    for setting in ("journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 0"):
+        connection.execute(f"PRAGMA {setting}")
+    connection.execute("CREATE TABLE log (body BLOB)")
+    times = [perf_counter()]
+    with ThreadPoolExecutor(1) as thread:
+        for turn in turns:
+            for body in turn:
+                for sql, values in ("BEGIN IMMEDIATE", ()), ("INSERT INTO log VALUES (?)", (body,)), ("COMMIT", ()):
+                    await loop.run_in_executor(thread, connection.execute, sql, values)
+            times.append(perf_counter())
+    connection.close()
+    return [end - begin for begin, end in zip(times, times[1:], strict=False)]

@@ -1,0 +1,38 @@
+"""A turn with one tool call: late in a Run against early in it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+from psych_runtime.sessions import session
+
+from benchmarks.agents import AGENT, KINDS, StoreKind, TimedModel, around, lookup_order, new_store
+from benchmarks.figure import Figure, at_most
+from benchmarks.setting import Setting
+
+WAIT_SECONDS = 600.0
+
+
+def measure(setting: Setting) -> Iterator[Figure]:
+    early = setting.size(10, least=1)
+    late = [setting.size(200, least=2), setting.size(2_000, least=3)]
+    for kind in KINDS:
+        asyncio.run(turn_seconds(kind, setting.new_file(), early))
+        runs = [
+            asyncio.run(turn_seconds(kind, setting.new_file(), late[-1])) for _ in range(setting.rounds)
+        ]
+        sooner = [1e3 * around(run, early) for run in runs]
+        for turn in late:
+            later = [1e3 * around(run, turn) for run in runs]
+            yield Figure(f"turn {turn} / turn {early}, {kind}", "ms", later, sooner, at_most(1.5))
+
+
+async def turn_seconds(kind: StoreKind, path: Path, turns: int) -> list[float]:
+    """How long each turn of a Run takes."""
+    model = TimedModel(turns)
+    async with new_store(kind, path) as store, session(model, store=store, tools=[lookup_order]) as local:
+        answer = await local.ask(AGENT, "Where are my orders?", timeout=WAIT_SECONDS)
+    answer.result()
+    return model.turn_seconds

@@ -1,0 +1,72 @@
+"""The `psych` command. It executes no Run, and never answers, steers or stops one."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from argparse import Namespace
+from collections.abc import Sequence
+from importlib import import_module
+
+from psych_runtime.cli.exits import CommandError, Exit, verdict_of
+from psych_runtime.cli.output import Output, coloured, masked, prepare_streams, silence_stdout, visible
+from psych_runtime.cli.parser import parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Do what the command line says and return the exit code. `argv` is without the program's name."""
+    prepare_streams()
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _judged(arguments)
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        silence_stdout()
+        return Exit.PIPE_CLOSED
+
+
+def _judged(arguments: Sequence[str]) -> int:
+    try:
+        try:
+            return _obey(arguments)
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if "--debug" in arguments:
+            print(masked(visible(traceback.format_exc())), file=sys.stderr)
+        verdict = verdict_of(error)
+        Output(json="--json" in arguments).error(verdict)
+        return verdict.code
+
+
+def _obey(arguments: Sequence[str]) -> int:
+    whole = parser()
+    try:
+        options = whole.parse_args(arguments)
+    except SystemExit:
+        return Exit.DONE
+    if options.version:
+        from importlib.metadata import version
+
+        print(f"psych {version('psych-runtime')}")
+        return Exit.DONE
+    if options.verb is None:
+        whole.print_help()
+        return Exit.DONE
+    verb = import_module(f"psych_runtime.cli.{options.verb}")
+    code: Exit = verb.run(options, _output_of(options))
+    return code
+
+
+def _output_of(options: Namespace) -> Output:
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    colour = coloured(os.environ, forbidden=options.no_color or options.json, terminal=terminal)
+    return Output(json=options.json, colour=colour, quiet=options.quiet)
+
+
+__all__ = ["CommandError", "Exit", "main"]

@@ -1,0 +1,73 @@
+"""The parts of `psych show` around the conversation, as rows: who and what, the answer, the totals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from psych_runtime.cli.output import Row
+from psych_runtime_core.messages import Cost, Usage
+from psych_runtime_core.records.tree import instant
+from psych_runtime_core.version import Version
+from psych_runtime_core.views.answer import AnswerView
+from psych_runtime_core.views.report_model import RunReport, TotalsReport
+from psych_runtime_core.views.status import RunStatus
+
+
+def header(status: RunStatus, version: Version) -> Iterator[Row]:
+    """Which Run it is, whose, and where it stands."""
+    yield Row("run", status.run_id)
+    yield Row("state", "", status.lifecycle)
+    yield Row("agent", version.spec.name)
+    yield Row("version", status.version_hash)
+    yield Row("tenant", status.scope.tenant)
+    if status.scope.principal:
+        yield Row("principal", status.scope.principal)
+    yield Row("admitted", _at(status.admitted_at))
+    if status.settled_at:
+        yield Row("settled", _at(status.settled_at))
+    elif status.deadline_at:
+        yield Row("deadline", _at(status.deadline_at))
+
+
+def outcome(view: AnswerView) -> Iterator[Row]:
+    """Where it stands now, and the answer; of a Run that ended without one, why."""
+    yield Row("state", "", view.terminal_state or view.lifecycle)
+    if view.text is not None:
+        yield Row("answer", view.text)
+    elif view.failure is not None:
+        yield Row("failure", f"{view.failure.kind}: {view.failure.message}")
+
+
+def totals(report: RunReport) -> Iterator[Row]:
+    """What the Run took, spent and used. What nobody knows is unknown, never 0."""
+    sums = report.totals
+    yield Row("attempts", str(len(report.attempts)))
+    yield Row("turns", str(sum(lane.turns for lane in report.lanes)))
+    yield Row("models", f"{sums.model_calls} calls{_also(sums.failed_model_calls, 'failed')}")
+    yield Row("tools", f"{sums.tool_calls} calls{_also(sums.refused_calls, 'refused')}")
+    yield Row("tokens", tokens(sums.usage))
+    yield Row("cost", _cost(sums))
+    yield Row("seconds", f"{sums.latency.wall_clock_seconds:.1f}, {sums.latency.parked_seconds:.1f} waiting")
+
+
+def tokens(usage: Usage | None) -> str:
+    """Tokens in and out."""
+    return "unknown" if usage is None else f"{usage.prompt} in, {usage.output} out"
+
+
+def _cost(sums: TotalsReport) -> str:
+    costs = ", ".join(map(_amount, sums.costs)) or "unknown"
+    return f"{costs}, and calls without a price" if sums.costs and sums.cost_is_incomplete else costs
+
+
+def _amount(cost: Cost) -> str:
+    return f"{cost.amount} {cost.currency}"
+
+
+def _also(count: int, what: str) -> str:
+    return f", {count} {what}" if count else ""
+
+
+def _at(moment: datetime | None) -> str:
+    return instant(moment) if moment else "unknown"

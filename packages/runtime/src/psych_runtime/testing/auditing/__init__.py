@@ -1,0 +1,1 @@
+"""The rules of an audit, by what they are about."""

@@ -1,0 +1,39 @@
+"""Asks the agent one question and prints what came of it: python main.py "where is order A1?" """
+
+import asyncio
+import os
+import sys
+from shlex import quote
+
+from psych_runtime import RunReport, open_store, report, session
+
+from psychproject.agent import SPEC, lookup_order, scripted_model
+
+QUESTION = "where is order A1?"
+STORE_URL = os.environ.get("PSYCH_STORE_URL", "memory:")
+
+
+async def main(question: str) -> None:
+    """Ask, and print the answer, what it took, and how to look at it again."""
+    print("a scripted model answers; README.md says how to put a real one in its place", file=sys.stderr)
+    model = scripted_model()
+    async with (
+        open_store(STORE_URL, migrate=True) as store,
+        session(model, store=store, tools=[lookup_order]) as psych,
+    ):
+        answer = await psych.ask(SPEC, question)
+        print(answer.result())
+        print(totals(await report(store, answer.run_id)))
+    if STORE_URL != "memory:":
+        print(f"psych show {answer.run_id} --store {quote(STORE_URL)}")
+
+
+def totals(run: RunReport) -> str:
+    """What the Run used and cost, in one line. What nobody reported is unknown, never 0."""
+    usage, cost = run.totals.usage, run.totals.cost
+    tokens = f"{usage.prompt} in, {usage.output} out" if usage else "unknown"
+    return f"tokens: {tokens}; cost: {f'{cost.amount} {cost.currency}' if cost else 'unknown'}"
+
+
+if __name__ == "__main__":
+    asyncio.run(main(" ".join(sys.argv[1:]) or QUESTION))
