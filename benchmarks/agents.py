@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -11,6 +12,7 @@ from typing import Literal
 
 from psych_runtime.store.sqlite import SQLiteStore
 from psych_runtime.testing.fake_model import FakeModel
+from psych_runtime.tools.registry import ToolRegistry
 from psych_runtime_core.ports.model import ModelCallContext, ModelRequest, StreamEvent
 from psych_runtime_core.ports.store import Store
 from psych_runtime_core.spec.agent import AgentSpec
@@ -36,6 +38,10 @@ async def lookup_order(order_id: str) -> dict[str, str]:
     return {"order_id": order_id, "status": "shipped"}
 
 
+REGISTRY = ToolRegistry()
+REGISTRY.register(lookup_order, annotations="read-only")
+
+
 class TimedModel(FakeModel):
     """Asks for the tool in each of `turns` turns, then answers, in every Run; it notes when it is asked."""
 
@@ -56,7 +62,7 @@ class TimedModel(FakeModel):
     @property
     def turn_seconds(self) -> list[float]:
         """How long each turn of the only Run took, from its request to the next one."""
-        return [later - sooner for sooner, later in zip(self.asked_at, self.asked_at[1:], strict=False)]
+        return [later - sooner for sooner, later in pairwise(self.asked_at)]
 
 
 def around(seconds: list[float], turn: int) -> float:

@@ -6,16 +6,16 @@ import asyncio
 import sqlite3
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-from psych_runtime.sessions import session
-
-from benchmarks.agents import AGENT, TimedModel, lookup_order, new_store
+from benchmarks.agents import AGENT, REGISTRY, TimedModel, new_store
 from benchmarks.figure import Figure, at_most
 from benchmarks.setting import Setting
 from benchmarks.turns import turn_seconds
+from psych_runtime.sessions import session
 
 ANSWERED = frozenset({"model_call_finished", "tool_call_started"})
 
@@ -42,7 +42,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
 async def bytes_of_turns(path: Path, turns: int) -> list[tuple[bytes, bytes]]:
     """What the two commits of each turn hold: its answer and its tool's start, then what came of it."""
     model = TimedModel(turns)
-    async with new_store("SQLite", path) as store, session(model, store=store, tools=[lookup_order]) as local:
+    async with new_store("SQLite", path) as store, session(model, store=store, registry=REGISTRY) as local:
         answer = await local.ask(AGENT, "Where are my orders?")
         log = await store.read(answer.run_id, limit=10_000)
     commits: list[bytes] = []
@@ -57,16 +57,27 @@ async def bytes_of_turns(path: Path, turns: int) -> list[tuple[bytes, bytes]]:
 
 
 async def bare_turn_seconds(path: Path, turns: Sequence[tuple[bytes, bytes]]) -> list[float]:
-    loop, connection = asyncio.get_running_loop(), sqlite3.connect(path, None, check_same_thread=False)
-    for setting in ("journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 0"):
-        connection.execute(f"PRAGMA {setting}")
-    connection.execute("CREATE TABLE log (body BLOB)")
-    times = [perf_counter()]
+    connection = bare_database(path)
+    loop, times = asyncio.get_running_loop(), [perf_counter()]
     with ThreadPoolExecutor(1) as thread:
         for turn in turns:
             for body in turn:
-                for sql, values in ("BEGIN IMMEDIATE", ()), ("INSERT INTO log VALUES (?)", (body,)), ("COMMIT", ()):
-                    await loop.run_in_executor(thread, connection.execute, sql, values)
+                await loop.run_in_executor(thread, commit, connection, body)
             times.append(perf_counter())
     connection.close()
-    return [end - begin for begin, end in zip(times, times[1:], strict=False)]
+    return [end - begin for begin, end in pairwise(times)]
+
+
+def bare_database(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE log (body BLOB)")
+    return connection
+
+
+def commit(connection: sqlite3.Connection, body: bytes) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("INSERT INTO log VALUES (?)", (body,))
+    connection.execute("COMMIT")
+
+
+BARE = (bare_turn_seconds, bare_database, commit)

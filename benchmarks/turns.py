@@ -6,11 +6,10 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
-from psych_runtime.sessions import session
-
-from benchmarks.agents import AGENT, KINDS, StoreKind, TimedModel, around, lookup_order, new_store
+from benchmarks.agents import AGENT, KINDS, REGISTRY, StoreKind, TimedModel, around, new_store
 from benchmarks.figure import Figure, at_most
 from benchmarks.setting import Setting
+from psych_runtime.sessions import session
 
 WAIT_SECONDS = 600.0
 
@@ -20,9 +19,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
     late = [setting.size(200, least=2), setting.size(2_000, least=3)]
     for kind in KINDS:
         asyncio.run(turn_seconds(kind, setting.new_file(), early))
-        runs = [
-            asyncio.run(turn_seconds(kind, setting.new_file(), late[-1])) for _ in range(setting.rounds)
-        ]
+        runs = [asyncio.run(turn_seconds(kind, setting.new_file(), late[-1])) for _ in range(setting.rounds)]
         sooner = [1e3 * around(run, early) for run in runs]
         for turn in late:
             later = [1e3 * around(run, turn) for run in runs]
@@ -32,7 +29,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
 async def turn_seconds(kind: StoreKind, path: Path, turns: int) -> list[float]:
     """How long each turn of a Run takes."""
     model = TimedModel(turns)
-    async with new_store(kind, path) as store, session(model, store=store, tools=[lookup_order]) as local:
+    async with new_store(kind, path) as store, session(model, store=store, registry=REGISTRY) as local:
         answer = await local.ask(AGENT, "Where are my orders?", timeout=WAIT_SECONDS)
     answer.result()
     return model.turn_seconds

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from psych_runtime import (
     AgentSpec,
+    Clock,
     Entry,
     Head,
     HeaderChange,
+    HeaderFacts,
     InMemoryStore,
     Lease,
     ModelRef,
@@ -27,8 +29,9 @@ from psych_runtime import (
     dispatch,
     open_store,
     records,
+    send,
 )
-from psych_runtime.testing import FakeClock, LogBuilder
+from psych_runtime.testing import LogBuilder
 from psych_runtime_core.ports.store import UNCHANGED, HeaderAction
 from psych_runtime_core.records.run import RunSettled
 from psych_runtime_core.state.fold import apply, empty, facts_of
@@ -42,7 +45,7 @@ STORES = ("memory", "sqlite")
 
 
 @asynccontextmanager
-async def opened(kind: str, folder: Path, clock: FakeClock | None = None) -> AsyncIterator[Store]:
+async def opened(kind: str, folder: Path, clock: Clock | None = None) -> AsyncGenerator[Store]:
     """An empty store of a kind."""
     url = "memory:" if kind == "memory" else f"sqlite:///{folder / 'psych.db'}"
     async with open_store(url, migrate=True, clock=clock) as store:
@@ -71,7 +74,7 @@ async def stored(store: Store, built: LogBuilder) -> RunHeader:
     for record, entry in zip(built.records, entries, strict=True):
         apply(state, record)
         if entry.seq == 1:
-            await store.admit(_header(built, entry), [entry])
+            await store.admit(_header(built, entry, facts_of(state)), [entry])
             continue
         if entry.epoch and lease is None:
             (claim,) = (await store.claim(WorkerId("worker-1"), lease_seconds=3_600)).claims
@@ -86,7 +89,7 @@ async def stored(store: Store, built: LogBuilder) -> RunHeader:
     return await store.get_run(run_id)
 
 
-def _header(built: LogBuilder, admitted: Entry) -> RunHeader:
+def _header(built: LogBuilder, admitted: Entry, facts: HeaderFacts) -> RunHeader:
     return RunHeader(
         run_id=built.run_id,
         scope=built.scope,
@@ -96,7 +99,8 @@ def _header(built: LogBuilder, admitted: Entry) -> RunHeader:
         created_at=built.start,
         head=admitted.head,
         ready_at=built.start,
-        version_hash=built.version_hash,
+        version_hash=facts.version_hash,
+        deadline_at=facts.deadline_at,
     )
 
 
@@ -118,7 +122,7 @@ async def of_type(store: Store, kind: str, run_id: str = RUN) -> list[Record]:
 class CountingStore(InMemoryStore):
     """Counts the calls, and the entries that were read."""
 
-    def __init__(self, clock: FakeClock | None = None) -> None:
+    def __init__(self, clock: Clock | None = None) -> None:
         super().__init__(clock=clock)
         self.calls: Counter[str] = Counter()
         self.entries_read = 0
@@ -156,7 +160,7 @@ class UnluckyStore(CountingStore):
     `raced`: somebody writes first. `away`: nothing is written. `silent`: nothing is, and nobody can tell.
     """
 
-    def __init__(self, *mishaps: str, clock: FakeClock | None = None) -> None:
+    def __init__(self, *mishaps: str, clock: Clock | None = None) -> None:
         super().__init__(clock)
         self.mishaps = list(mishaps)
 
@@ -171,10 +175,10 @@ class UnluckyStore(CountingStore):
         mishap = self.mishaps.pop(0) if self.mishaps else ""
         self._refuse(mishap)
         if mishap == "raced":
-            await foreign_write(self, run_id)
+            await self.somebody_writes(run_id)
         head = await super().append(run_id, after, entries, change, lease)
         if mishap == "overtaken":
-            await foreign_write(self, run_id)
+            await self.somebody_writes(run_id)
         if mishap in {"lost", "overtaken"}:
             raise StoreUnavailable("append", "the answer was lost")
         return head
@@ -187,18 +191,15 @@ class UnluckyStore(CountingStore):
             raise StoreUnavailable("admit", "the answer was lost")
         return run_id
 
+    async def somebody_writes(self, run_id: RunId) -> None:
+        """Somebody else's message lands, without a mishap."""
+        mishaps, self.mishaps = self.mishaps, []
+        await send(self, run_id, message="from somebody else")
+        self.mishaps = mishaps
+
     @staticmethod
     def _refuse(mishap: str) -> None:
         if mishap == "away":
             raise StoreUnavailable("append", "it is away", "none")
         if mishap == "silent":
             raise StoreUnavailable("append", "it may be away")
-
-
-async def foreign_write(store: InMemoryStore, run_id: RunId) -> None:
-    """Somebody else's message lands."""
-    header = await store.get_run(run_id)
-    built = LogBuilder(run_id, scope=header.scope, checked=False)
-    entry = next(iter(built.enqueued("from somebody else", seq=header.head.seq + 1).chained(header.head)))
-    facts = replace(header.facts, pending=header.pending + 1)
-    await InMemoryStore.append(store, run_id, header.head, [entry], HeaderChange(HeaderAction.WAKE, facts=facts))

@@ -146,7 +146,7 @@ RESULTS: list[tuple[Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("result", "value"), RESULTS, ids=lambda value: repr(value)[:40])
+@pytest.mark.parametrize(("result", "value"), RESULTS)
 def test_a_value_has_its_json(result: Any, value: Any) -> None:
     converted = convert(result)
     assert isinstance(converted, Converted)

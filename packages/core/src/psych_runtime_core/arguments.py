@@ -17,5 +17,19 @@ def read_arguments(text: str) -> JsonObject:
         return FrozenDict()
     value: Json = freeze(decode_json(text, unique_keys=True), surrogates=True)
     if not isinstance(value, Mapping):
-        raise ValueError(f"it is no JSON object but a {type(value).__name__}")
+        raise ValueError(f"{_called(value)} in place of an object")
     return value
+
+
+def _called(value: Json) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case str():
+            return "a string"
+        case int() | float():
+            return "a number"
+        case _:
+            return "an array"

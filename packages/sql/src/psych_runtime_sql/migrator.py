@@ -58,7 +58,7 @@ class Migration:
 def migrations_of(dialect: str) -> tuple[Migration, ...]:
     """All migrations for a dialect, in order."""
     found: list[Migration] = []
-    for file in (files(__package__) / "migrations" / dialect).iterdir():
+    for file in (files("psych_runtime_sql") / "migrations" / dialect).iterdir():
         name = file.name.removesuffix(".sql")
         if match := _NAME.fullmatch(name):
             phase: Phase = "pre" if match["phase"] == "pre" else "post"

@@ -38,7 +38,8 @@ class SQLiteDriver:
             yield
             self._connection.execute("COMMIT")
         finally:
-            roll_back(self._connection)
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
 
 
 def complete(operation: Coroutine[Any, Any, T]) -> T:
@@ -50,12 +51,6 @@ def complete(operation: Coroutine[Any, Any, T]) -> T:
         return result
     operation.close()
     raise RuntimeError("an operation on SQLite must not wait for anything but its driver")
-
-
-def roll_back(connection: sqlite3.Connection) -> None:
-    """Leave the transaction, where SQLite has not left it already."""
-    if connection.in_transaction:
-        connection.execute("ROLLBACK")
 
 
 class HeldConnection:
@@ -79,7 +74,7 @@ class HeldConnection:
             try:
                 yield self._open
             except BaseException as error:
-                if not is_busy(error):
+                if not is_busy(error) or self._open[0].in_transaction:
                     self.drop()
                 raise
 

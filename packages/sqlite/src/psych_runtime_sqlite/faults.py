@@ -42,8 +42,8 @@ def translated(
         found = StoreError(f"{operation}: {path} is damaged ({error}); restore it from a backup")
     elif code in _FORBIDDEN:
         found = StoreMisconfigured(
-            f"{operation}: {path} cannot be written ({error}); SQLite needs write access to the file and to its"
-            " folder, for readers too"
+            f"{operation}: {path} cannot be written ({error}); give this process write access to the file"
+            " and to its folder, readers need it too"
         )
     elif str(error).startswith(_NO_SCHEMA):
         found = NotMigrated(0, 1)

@@ -46,7 +46,8 @@ class Handle:
 
     async def close(self) -> None:
         """Answer all who wait, and close every connection."""
-        self.watches.close()
+        if self._loop is asyncio.get_running_loop():
+            self.watches.close()
         await asyncio.to_thread(_join, self.stop())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from psych_runtime_sqlite.connection import SQLiteDriver
+from psych_runtime_sqlite.connection import SQLiteDriver, complete
 
 T = TypeVar("T")
 Work = Callable[[SQLiteDriver], Coroutine[Any, Any, T]]
@@ -25,6 +26,15 @@ class Job(Generic[T]):
     future: asyncio.Future[T]
     deadline: float
     pages: int = 0
+
+    def run(self, driver: SQLiteDriver) -> T | Exception:
+        """The result, or what the operation refuses with. Raises SQLite's own errors."""
+        try:
+            return complete(self.work(driver))
+        except sqlite3.Error:
+            raise
+        except Exception as refusal:
+            return refusal
 
 
 Answer = tuple[Job[Any], Any]

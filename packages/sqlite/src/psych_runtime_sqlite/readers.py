@@ -9,7 +9,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from psych_runtime_sqlite.connection import HeldConnection, complete, roll_back
+from psych_runtime_sqlite.connection import HeldConnection
 from psych_runtime_sqlite.database import Database
 from psych_runtime_sqlite.faults import translated
 from psych_runtime_sqlite.jobs import Answer, Job, Jobs, Work, post, settle, start
@@ -53,14 +53,9 @@ class Readers:
         try:
             with held.use() as (connection, driver):
                 connection.execute("BEGIN")
-                try:
-                    return complete(job.work(driver))
-                except sqlite3.Error:
-                    raise
-                except Exception as refusal:
-                    return refusal
-                finally:
-                    roll_back(connection)
+                answer = job.run(driver)
+                connection.execute("COMMIT")
+                return answer
         except sqlite3.Error as error:
             return translated(error, job.operation, self._database.path)
         except Exception as error:

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 from psych_runtime_core.errors import StoreUnavailable
 from psych_runtime_sql.outcome import Outcome
 from psych_runtime_sqlite.checkpoint import Checkpointer
-from psych_runtime_sqlite.connection import HeldConnection, SQLiteDriver, complete
+from psych_runtime_sqlite.connection import HeldConnection, SQLiteDriver
 from psych_runtime_sqlite.database import PAGE_BYTES, Database, pause
 from psych_runtime_sqlite.faults import is_busy, translated
 from psych_runtime_sqlite.jobs import Answer, Job, Jobs, Work, post, settle, start
@@ -121,13 +121,9 @@ class Writer:
 
     def _operate(self, connection: sqlite3.Connection, driver: SQLiteDriver, job: Job[Any]) -> Any:
         connection.execute("SAVEPOINT operation")
-        try:
-            answer = complete(job.work(driver))
-        except sqlite3.Error:
-            raise
-        except Exception as refusal:
+        answer = job.run(driver)
+        if isinstance(answer, Exception):
             connection.execute("ROLLBACK TO operation")
-            answer = refusal
         connection.execute("RELEASE operation")
         return answer
 

@@ -88,7 +88,8 @@ async def _stored(store: Store, version: Version | Spec | str) -> Version:
         return await publish(store, version)
     if isinstance(version, Version):
         return await store.put_version(version)
-    return await store.get_version(VersionHash(identifier("version", version)))
+    version_hash = VersionHash(identifier("version", version))
+    return await store.get_version(version_hash)
 
 
 async def _admit(store: Store, version: Version, order: _Order) -> Dispatched:

@@ -10,7 +10,14 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from psych_runtime.cli.exits import CommandError, Exit, verdict_of
-from psych_runtime.cli.output import Output, coloured, masked, prepare_streams, silence_stdout, visible
+from psych_runtime.cli.output import (
+    Output,
+    coloured,
+    prepare_streams,
+    silence_stdout,
+    visible,
+    without_passwords,
+)
 from psych_runtime.cli.parser import parser
 
 
@@ -38,7 +45,7 @@ def _judged(arguments: Sequence[str]) -> int:
         raise
     except Exception as error:
         if "--debug" in arguments:
-            print(masked(visible(traceback.format_exc())), file=sys.stderr)
+            print(without_passwords(visible(traceback.format_exc())), file=sys.stderr)
         verdict = verdict_of(error)
         Output(json="--json" in arguments).error(verdict)
         return verdict.code

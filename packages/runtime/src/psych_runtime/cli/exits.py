@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from importlib.metadata import version
-from typing import Any
+from typing import Any, cast
 
 from psych_runtime_core.errors import (
     CorruptLog,
@@ -36,10 +36,12 @@ class Exit(IntEnum):
 
 
 class CommandError(Exception):
-    """A refusal of the command itself: what is wrong, what to type, and the code it ends with."""
+    """A refusal of the command itself: what is wrong, what to type, the code it ends with, its kind."""
 
-    def __init__(self, message: str, fix: str, code: Exit = Exit.USAGE, **fields: object) -> None:
-        self.message, self.fix, self.code, self.fields = message, fix, code, fields
+    def __init__(
+        self, message: str, fix: str, code: Exit = Exit.USAGE, kind: str = "CommandError", **fields: object
+    ) -> None:
+        self.message, self.fix, self.code, self.kind, self.fields = message, fix, code, kind, fields
         super().__init__(message)
 
 
@@ -57,7 +59,7 @@ class Verdict:
 def verdict_of(error: Exception) -> Verdict:
     """The verdict on anything that a verb raised."""
     if isinstance(error, CommandError):
-        return Verdict(error.code, "CommandError", error.message, error.fix, error.fields)
+        return Verdict(error.code, error.kind, error.message, error.fix, error.fields)
     code, fix = next(
         ((code, fix(error)) for kind, code, fix in _VERDICTS if isinstance(error, kind)),
         (Exit.FAILED, _WITH_DEBUG),
@@ -75,7 +77,7 @@ def _fields_of(error: Exception) -> Mapping[str, object]:
 def _plain(value: object) -> object:
     if value is None or isinstance(value, str | int | float):
         return value
-    return [str(each) for each in value] if isinstance(value, tuple) else str(value)
+    return list(map(str, cast("tuple[object, ...]", value))) if isinstance(value, tuple) else str(value)
 
 
 _WITH_DEBUG = "the same command with --debug, which shows where it failed"

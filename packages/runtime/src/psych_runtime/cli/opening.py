@@ -7,10 +7,13 @@ import os
 from argparse import Namespace
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from shlex import quote
+from urllib.parse import unquote, urlsplit
 
 import psych_runtime
 from psych_runtime.cli.exits import CommandError, Exit
+from psych_runtime.cli.output import without_passwords
 from psych_runtime_core.errors import PsychError
 from psych_runtime_core.ports.store import Store
 
@@ -35,7 +38,7 @@ async def first_contact(options: Namespace) -> AsyncGenerator[None]:
             yield
     except TimeoutError:
         late = f"the store did not answer within {options.timeout:g} seconds"
-        raise CommandError(late, f"{command_of(options)} --timeout 60", Exit.UNREACHABLE) from None
+        raise CommandError(late, f"{command_of(options)} --timeout 60", Exit.UNREACHABLE, "TimeoutError") from None
     except ValueError as error:
         if isinstance(error, PsychError):
             raise
@@ -43,13 +46,19 @@ async def first_contact(options: Namespace) -> AsyncGenerator[None]:
 
 
 def url_of(options: Namespace) -> str:
-    """The URL that is named. Raises `CommandError` for none, and for a store that no other process sees."""
+    """The URL that is named. Raises `CommandError` for none, and for one where nothing can be read."""
     url: str = options.store or os.environ.get(VARIABLE, "")
+    other = f"psych {options.verb} {quote(options.run)} --store sqlite:///runs.db"
     if not url:
-        raise CommandError("no store is named", f"--store sqlite:///runs.db, or set {VARIABLE}")
-    if url.partition(":")[0].lower() == "memory":
-        said = f"{url} lives and dies in the process that made it, so there is nothing to read here"
-        raise CommandError(said, "--store sqlite:///runs.db, or another store that outlives its process")
+        raise CommandError("no store is named", f"{other}, or set {VARIABLE}")
+    parts = urlsplit(url)
+    if parts.scheme == "memory":
+        raise CommandError(
+            f"{url} lives and dies in the process that made it: nothing is there to read", other
+        )
+    file = Path(unquote(parts.path[1:]))
+    if parts.scheme == "sqlite" and not file.exists():
+        raise CommandError(f"there is no file {file.absolute()}", other, Exit.NOT_FOUND, "FileNotFoundError")
     return url
 
 
@@ -58,4 +67,4 @@ def command_of(options: Namespace) -> str:
     words = ["psych", options.verb, options.run]
     for flag, value in (("--store", options.store), ("--tenant", options.tenant)):
         words += [flag, value] if value else []
-    return " ".join(map(quote, words))
+    return without_passwords(" ".join(map(quote, words)))

@@ -21,11 +21,11 @@ _ACTING = re.compile(
     r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 _COLOURS = {
-    "green": {"done", "completed", "ok", "approved", "created"},
-    "yellow": {"waiting", "stopping", "stopped", "aborted", "unknown", "refused", "expired", "overwritten"},
+    "green": {"done", "completed", "ok", "approved"},
+    "yellow": {"waiting", "stopping", "stopped", "aborted", "unknown", "refused", "expired"},
     "red": {"failed", "error", "denied", "abandoned", "force_settled"},
 }
-_PASSWORD = re.compile(r"(://[^\s/:@]*:)\S*@")
+_PASSWORD = re.compile(r"(://[^\s/:@]*:)\S*(@)|([?&]\w*password\w*=)[^\s&'\"]*", re.IGNORECASE)
 _CODES = {"green": "32", "yellow": "33", "red": "31"}
 _CODE_OF_WORD = {word: _CODES[colour] for colour, words in _COLOURS.items() for word in words}
 
@@ -55,9 +55,9 @@ def _escape(match: re.Match[str]) -> str:
     return named or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
 
 
-def masked(text: str) -> str:
-    """`text` with `***` for the password of each URL in it."""
-    return _PASSWORD.sub(r"\1***@", text)
+def without_passwords(text: str) -> str:
+    """`text` with `***` for each password that a URL in it holds."""
+    return _PASSWORD.sub(r"\1\3***\2", text)
 
 
 def coloured(environment: Mapping[str, str], *, forbidden: bool, terminal: bool) -> bool:
@@ -136,7 +136,7 @@ class Output:
             lines = [_json_line({"schema": "psych.error/1", "error": told})]
         else:
             lines = [f"psych: {one_line(verdict.message)}", f"try: {one_line(verdict.fix)}"]
-        print(masked("\n".join(lines)), file=sys.stderr, flush=True)
+        print(without_passwords("\n".join(lines)), file=sys.stderr, flush=True)
 
 
 def _json_line(document: Mapping[str, object]) -> str:

@@ -14,8 +14,8 @@ DESCRIPTION = "Starts projects, and shows what the Runs of a store did. It execu
 class Parser(argparse.ArgumentParser):
     """An `ArgumentParser` that raises where argparse would print and exit, and colours nothing."""
 
-    def __init__(self, *arguments: Any, **settings: Any) -> None:
-        super().__init__(*arguments, allow_abbrev=False, **settings)
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(allow_abbrev=False, **settings)
         self.color = False
 
     def error(self, message: str) -> NoReturn:

@@ -58,8 +58,8 @@ async def _records(store: Store, options: Namespace) -> Sequence[Record]:
         return (*first, *await psych_runtime.records(store, options.run, after=1))
     except (RunNotFound, AccessDenied):
         absent = f"there is no Run {options.run} here"
-        fix = "another RUN, --store or --tenant; the id is what dispatch returned"
-        raise CommandError(absent, fix, Exit.NOT_FOUND, run_id=options.run) from None
+        fix = "psych show RUN, with the id that dispatch returned and the store it was given"
+        raise CommandError(absent, fix, Exit.NOT_FOUND, "RunNotFound", run_id=options.run) from None
 
 
 def _scope(options: Namespace) -> Scope | None:

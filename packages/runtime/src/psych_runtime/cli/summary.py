@@ -44,8 +44,8 @@ def totals(report: RunReport) -> Iterator[Row]:
     sums = report.totals
     yield Row("attempts", str(len(report.attempts)))
     yield Row("turns", str(sum(lane.turns for lane in report.lanes)))
-    yield Row("models", f"{sums.model_calls} calls{_also(sums.failed_model_calls, 'failed')}")
-    yield Row("tools", f"{sums.tool_calls} calls{_also(sums.refused_calls, 'refused')}")
+    yield Row("models", f"{_count(sums.model_calls)}{_also(sums.failed_model_calls, 'failed')}")
+    yield Row("tools", f"{_count(sums.tool_calls)}{_also(sums.refused_calls, 'refused')}")
     yield Row("tokens", tokens(sums.usage))
     yield Row("cost", _cost(sums))
     yield Row("seconds", f"{sums.latency.wall_clock_seconds:.1f}, {sums.latency.parked_seconds:.1f} waiting")
@@ -63,6 +63,10 @@ def _cost(sums: TotalsReport) -> str:
 
 def _amount(cost: Cost) -> str:
     return f"{cost.amount} {cost.currency}"
+
+
+def _count(calls: int) -> str:
+    return f"{calls} call{'' if calls == 1 else 's'}"
 
 
 def _also(count: int, what: str) -> str:

@@ -15,8 +15,9 @@ from psych_runtime_core.jsonvalue import JsonObject
 from psych_runtime_core.messages import ToolDefinition
 from psych_runtime_core.ports.model import ModelCallContext, ModelClient, ModelRequest, StreamEvent
 from psych_runtime_core.ports.policy import Decision, Policy
-from psych_runtime_core.ports.store import Store
+from psych_runtime_core.ports.store import Store, Write
 from psych_runtime_core.ports.watch import Hint, Watch
+from psych_runtime_core.records import Head
 from psych_runtime_core.scope import Scope
 from psych_runtime_core.version import Version
 
@@ -34,11 +35,16 @@ async def through(gate: Gate, name: str, call: Callable[[], Awaitable[T]]) -> T:
 
 
 class GatedStore(StoreProxy):
-    """Hints pass the gate too: they are `watch`."""
+    """Hints pass the gate too: they are `watch`. `heads` takes the digest of each head that was acknowledged."""
 
-    def __init__(self, store: Store, gate: Gate) -> None:
+    def __init__(self, store: Store, gate: Gate, heads: list[bytes]) -> None:
         super().__init__(store)
-        self._gate = gate
+        self._gate, self._heads = gate, heads
+
+    async def commit(self, writes: Sequence[Write]) -> tuple[Head, ...]:
+        heads = await super().commit(writes)
+        self._heads.extend(head.digest for head in heads)
+        return heads
 
     async def _through(self, name: str, call: Callable[[], Awaitable[T]]) -> T:
         return await through(self._gate, name, call)

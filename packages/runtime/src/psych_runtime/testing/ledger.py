@@ -78,7 +78,7 @@ class EffectLedger:
         )
         with self._lock:
             self._open[run] = f"{os.getpid()}:{next(self._numbers)}"
-            self._write({"began": self._open[run], **asdict(invocation)})
+            self._write({"number": self._open[run], **asdict(invocation)})
 
     def ended(self, run: ToolRun, ending: Returned | Raised) -> None:
         """Write down how `run` ended."""
@@ -89,7 +89,7 @@ class EffectLedger:
             value = convert(ending.value)
             how = {"result_digest": encoded_digest(b"", value.encoded) if isinstance(value, Converted) else None}
         with self._lock:
-            self._write({"ended": self._open.pop(run), "finished_at": self._now(), **how})
+            self._write({"number": self._open.pop(run), "finished_at": self._now(), **how})
 
     def _now(self) -> str:
         return self._clock.now().isoformat()
@@ -115,9 +115,6 @@ def _invocations(lines: Iterable[Line]) -> tuple[Invocation, ...]:
     found: dict[str, Invocation] = {}
     for line in lines:
         fields = dict(line)
-        if "began" in fields:
-            found[fields.pop("began")] = Invocation(**fields)
-        else:
-            number = fields.pop("ended")
-            found[number] = replace(found[number], **fields)
+        number = fields.pop("number")
+        found[number] = replace(found[number], **fields) if number in found else Invocation(**fields)
     return tuple(found.values())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from asyncio import FIRST_COMPLETED
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from psych_runtime import Runtime, Scope, Worker, dispatch, status
 from psych_runtime.testing.fake_model import FakeModel
@@ -43,10 +44,14 @@ class PlayedRun:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What came of a playing: `seconds` from the first dispatch to the last end, `late` from the kill."""
+    """What came of a playing: `seconds` from the first dispatch to the last end, `late` from the kill.
+
+    `heads` are the digests of all that the store acknowledged to the Worker that was killed.
+    """
 
     runs: tuple[PlayedRun, ...]
     effects: tuple[Invocation, ...]
+    heads: tuple[bytes, ...]
     seconds: float
     late: float
 
@@ -72,6 +77,7 @@ async def play(scenario: Scenario, store: Store, pace: Pace, switch: Switch | No
     return Played(
         runs=tuple([await _played(store, outside, run_id) for outside, run_id in zip(outsides, run_ids, strict=True)]),
         effects=ledger.invocations,
+        heads=tuple(cast.heads),
         seconds=ended_at - began_at,
         late=ended_at - killed_at,
     )
@@ -86,6 +92,7 @@ class Cast:
     ledger: EffectLedger
     model: ModelClient
     pace: Pace
+    heads: list[bytes] = field(default_factory=list[bytes])
 
     def worker(self, gate: Gate | None = None) -> Worker:
         """A Worker with tools registered anew; all its ports are behind `gate`."""
@@ -96,7 +103,7 @@ class Cast:
         else:
             ports["policy"] = GatedPolicy(ports["policy"], gate)
             runtime = Runtime(
-                store=GatedStore(self.store, gate),
+                store=GatedStore(self.store, gate, self.heads),
                 model=GatedModel(self.model, gate),
                 registry=gated_tools(registry, gate),
                 **ports,
@@ -112,10 +119,14 @@ class Cast:
         """
         worker = self.worker(switch.gate if switch else None)
         running = switch.start(worker.run()) if switch else asyncio.create_task(worker.run())
-        await asyncio.wait({world, running}, timeout=self.pace.patience, return_when=asyncio.FIRST_COMPLETED)
-        if switch is not None and switch.dead:
-            await switch.bury()
-            return
+        death = asyncio.ensure_future(switch.death()) if switch else running
+        await asyncio.wait({world, running, death}, timeout=self.pace.patience, return_when=FIRST_COMPLETED)
+        if switch is not None:
+            death.cancel()
+            if switch.dead:
+                await switch.bury()
+                return
+            switch.retire()
         if running.done():
             running.result()
         if not world.done():

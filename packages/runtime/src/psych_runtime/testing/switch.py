@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Generator
 from contextvars import ContextVar, copy_context
+from inspect import CORO_CREATED, getcoroutinestate
 from types import TracebackType
 from typing import Any, Literal
 
@@ -30,9 +31,10 @@ class Switch:
         self.names: list[str] = []
         self.busy: list[int] = []
         self.undead: tuple[str, ...] = ()
-        self._at, self._kill_at = at, kill_at
-        self._tools, self._buried = 0, False
+        self._at, self.kill_at = at, kill_at
+        self._tools, self._buried, self._retired = 0, False, False
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._died = asyncio.Event()
 
     def gate(self, name: str) -> None:
         """Let a call of a port through. Raises `WorkerKilled` when the Worker is dead, or dies of it."""
@@ -54,6 +56,14 @@ class Switch:
         context.run(_OVER.set, self)
         return asyncio.get_running_loop().create_task(worker, context=context)
 
+    async def death(self) -> None:
+        """Wait until the Worker is dead."""
+        await self._died.wait()
+
+    def retire(self) -> None:
+        """The work is done: what the Worker does to end has no points."""
+        self._retired = True
+
     async def bury(self) -> None:
         """Cancel what the Worker left, and wait until it has cleaned up. What does not end is `undead`."""
         if await self._drained(BURIAL_SECONDS):
@@ -64,6 +74,8 @@ class Switch:
 
     async def _drained(self, seconds: float) -> bool:
         while left := {task for task in self._tasks if not task.done()}:
+            # A task that is cancelled before its first step leaves a coroutine that nobody awaited.
+            await asyncio.sleep(0)
             for task in left:
                 task.cancel()
             _, pending = await asyncio.wait(left, timeout=seconds)
@@ -79,7 +91,9 @@ class Switch:
 
     def resumed(self, coroutine: Coroutine[Any, Any, Any]) -> bool:
         """A task of the Worker is about to go on; whether it dies here."""
-        if self.dead or self._at != "awaits" or not self._is_reached(near_tool=self._tools > 0):
+        if self.dead or self._at != "awaits" or getcoroutinestate(coroutine) == CORO_CREATED:
+            return False
+        if not self._is_reached(near_tool=self._tools > 0):
             return False
         self._die(_line(coroutine))
         return True
@@ -89,15 +103,16 @@ class Switch:
         return self._buried
 
     def _is_reached(self, *, near_tool: bool) -> bool:
+        if self._retired:
+            return False
         number, self.points = self.points, self.points + 1
         if near_tool:
             self.busy.append(number)
-        return number == self._kill_at
+        return number == self.kill_at
 
     def _die(self, where: str) -> None:
         self.dead, self.where = True, where
-        for task in self._tasks:
-            task.cancel()
+        self._died.set()
 
 
 _OVER: ContextVar[Switch | None] = ContextVar("switch", default=None)

@@ -39,17 +39,18 @@ def run_virtual(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
     Raises `VirtualTimeStuck`, `RealIoInVirtualTime`, and inside a running loop `RuntimeError`.
     """
-    _refuse_inside_a_loop()
+    refuse_inside_a_loop("run_virtual")
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(main())
 
 
-def _refuse_inside_a_loop() -> None:
+def refuse_inside_a_loop(call: str) -> None:
+    """Raise `RuntimeError` where a loop runs, which `call` would stand still."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return
-    raise RuntimeError("run_virtual owns its event loop; call it where none is running")
+    raise RuntimeError(f"{call} owns its event loop; call it where none is running")
 
 
 class VirtualClock:

@@ -8,28 +8,25 @@ import re
 from collections.abc import Iterator, Mapping
 
 from psych_runtime.tools.problem import Problem
+from psych_runtime_core.arguments import read_arguments
 from psych_runtime_core.frozen import MAX_DEPTH
-from psych_runtime_core.jsonvalue import FrozenDict, Json, decode_json, encode_json, freeze
+from psych_runtime_core.jsonvalue import Json, JsonObject, encode_json
 from psych_runtime_core.records.facts import FailureKind
 
 MAX_ARGUMENTS_BYTES = 1024 * 1024
 SHOWN = 200
 
 
-def parse_arguments(raw: str) -> FrozenDict | Problem:
+def parse_arguments(raw: str) -> JsonObject | Problem:
     """The object that `raw` is; blank is `{}`. Anything else is `malformed_arguments` and says where."""
-    if not raw.strip():
-        return FrozenDict()
     try:
-        value = freeze(decode_json(raw, unique_keys=True), surrogates=True)
+        return read_arguments(raw)
     except json.JSONDecodeError as error:
         return _malformed(raw, error.pos, error.msg)
     except ValueError as error:
-        position, reason = next(_faults(raw), (0, str(error)))
+        start = len(raw) - len(raw.lstrip())
+        position, reason = next(_faults(raw), (start, str(error)))
         return _malformed(raw, position, reason)
-    if isinstance(value, FrozenDict):
-        return value
-    return _malformed(raw, len(raw) - len(raw.lstrip()), f"{_called(value)} in place of an object")
 
 
 def check_size(arguments: Mapping[str, Json]) -> Problem | None:
@@ -44,20 +41,6 @@ def check_size(arguments: Mapping[str, Json]) -> Problem | None:
 def _malformed(raw: str, position: int, reason: str) -> Problem:
     message = f"character {position + 1}: {reason}; what was sent begins: {raw[:SHOWN]}"
     return Problem(FailureKind.MALFORMED_ARGUMENTS, message)
-
-
-def _called(value: Json) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case str():
-            return "a string"
-        case int() | float():
-            return "a number"
-        case _:
-            return "an array"
 
 
 # --- where it is -------------------------------------------------------------------------------------

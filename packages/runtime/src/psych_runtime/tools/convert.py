@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from pathlib import PurePath
+from types import NoneType
 from typing import Any, cast
 from uuid import UUID
 
@@ -48,11 +49,16 @@ def convert(result: object) -> Converted | Problem:
     return Converted(value, encoded)
 
 
+_SCALARS = frozenset({NoneType, bool, int, float, str})
+
+
 def _plain(value: object, depth: int) -> object:
     """`value` with every type that JSON lacks rewritten; whether what remains is JSON, `freeze` judges."""
+    if type(value) in _SCALARS:
+        return value
     if isinstance(value, Enum):
         return _plain(value.value, depth)
-    if value is None or isinstance(value, str | int | float):
+    if isinstance(value, str | int | float):
         return value
     if depth > MAX_DEPTH:
         raise NotJson(f"deeper than {MAX_DEPTH} levels, or a container that holds itself", "too_deep")
@@ -94,16 +100,16 @@ def _rewritten(value: object) -> object:
         ) from None
 
 
+_TIMES = (datetime, date, time, timedelta)
+_TEXTS = (Decimal, UUID, PurePath, Fraction)
+
+
 def _text_of(value: object) -> str | None:
+    if isinstance(value, _TIMES):
+        return cast("str", to_jsonable_python(value))
     if isinstance(value, Decimal) and not value.is_finite():
         raise NotJson(f"{value} has no JSON form")
-    return next((text(value) for kinds, text in _TEXTS if isinstance(value, kinds)), None)
-
-
-_TEXTS: tuple[tuple[type | tuple[type, ...], Callable[[Any], str]], ...] = (
-    ((datetime, date, time, timedelta), to_jsonable_python),
-    ((Decimal, UUID, PurePath, Fraction), str),
-)
+    return str(value) if isinstance(value, _TEXTS) else None
 
 
 def _parts_of(value: object) -> object:

@@ -54,7 +54,7 @@ _WORDS = {
     **dict.fromkeys(_ABSENT, "must be given"),
     **dict.fromkeys(("extra_forbidden", "unexpected_keyword_argument"), "there is no such argument"),
     **dict.fromkeys(
-        ("model_type", "model_attributes_type", "dataclass_type", "dict_type", "mapping_type"),
+        ("model_type", "dataclass_type", "dataclass_exact_type", "dict_type", "mapping_type"),
         "must be an object",
     ),
     "arguments_type": "must be an array or an object",

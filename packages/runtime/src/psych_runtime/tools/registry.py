@@ -31,7 +31,7 @@ class ToolRegistry:
 
     def __init__(self) -> None:
         self._below: ToolRegistry | None = None
-        self._own: dict[str, RegisteredTool] = {}
+        self._own: dict[str, RegisteredTool] = {}  # by name in lower case
         self._threads = ToolThreads()
 
     @overload
@@ -85,8 +85,10 @@ class ToolRegistry:
 
     def unregister(self, name: str) -> None:
         """Take a tool of this registry away. Raises `ToolSchemaError` for a name it has not registered."""
-        if self._own.pop(name, None) is None:
+        own = self._own.get(name.lower())
+        if own is None or own.name != name:
             raise self._unknown(name)
+        del self._own[name.lower()]
 
     def layered(self) -> ToolRegistry:
         """A registry on top of this one: it sees this one live, adds its own tools, and shadows none."""
@@ -98,12 +100,13 @@ class ToolRegistry:
     def names(self) -> tuple[str, ...]:
         """All names, in the order of registration, those of the registry below first."""
         below = () if self._below is None else self._below.names
-        return tuple(dict.fromkeys((*below, *self._own)))
+        own = (tool.name for tool in tuple(self._own.values()))
+        return tuple(dict.fromkeys((*below, *own)))
 
     def get(self, name: str) -> RegisteredTool | None:
         """The tool of this very name, or None."""
-        below = None if self._below is None else self._below.get(name)
-        return below or self._own.get(name)
+        tool = self._find(name)
+        return tool if tool is not None and tool.name == name else None
 
     def require(self, name: str) -> RegisteredTool:
         """The tool of this name. Raises `ToolSchemaError` naming those that are nearest."""
@@ -143,11 +146,16 @@ class ToolRegistry:
         return (tool for name in self.names if (tool := self.get(name)) is not None)
 
     def _add(self, tool: RegisteredTool) -> None:
-        taken = next((name for name in self.names if name.lower() == tool.name.lower()), None)
+        taken = self._find(tool.name)
         if taken is not None:
-            reason = f"the name {taken!r} is taken: write `name=` another, or unregister that one first"
+            reason = f"the name {taken.name!r} is taken: write `name=` another, or unregister that one first"
             raise ToolSchemaError(tool.name, None, reason)
-        self._own[tool.name] = tool
+        self._own[tool.name.lower()] = tool
+
+    def _find(self, name: str) -> RegisteredTool | None:
+        """The tool of this name, whatever its case; one of the registry below goes first."""
+        below = None if self._below is None else self._below._find(name)
+        return below or self._own.get(name.lower())
 
     def _unknown(self, name: str) -> ToolSchemaError:
         nearest = difflib.get_close_matches(name, self.names, n=5, cutoff=0.5) or self.names[:5]

@@ -1,0 +1,34 @@
+"""Runs under way whose entries nobody decodes."""
+
+from __future__ import annotations
+
+from benchmarks.agents import AGENT
+from psych_runtime.api.dispatch import dispatch
+from psych_runtime_core.ids import RunId
+from psych_runtime_core.ports.store import Store
+from psych_runtime_core.records import Head
+from psych_runtime_core.records.entry import Entry, chain
+from psych_runtime_core.scope import Scope
+
+SCOPE = Scope(tenant="acme")
+BODY = b"x" * 400
+ENTRIES_A_COMMIT = 5_000
+
+
+async def new_run(store: Store, length: int = 1) -> tuple[RunId, Head]:
+    """A Run with so many entries, and where its log ends."""
+    run_id = (await dispatch(store, AGENT, SCOPE)).run_id
+    head = (await store.get_run(run_id)).head
+    while head.seq < length:
+        head = await append(store, run_id, head, min(ENTRIES_A_COMMIT, length - head.seq))
+    return run_id, head
+
+
+async def append(store: Store, run_id: RunId, head: Head, count: int = 1) -> Head:
+    """Write entries behind `head`, in one commit; the head they lead to."""
+    entries: list[Entry] = []
+    after = head
+    for _ in range(count):
+        entries.append(Entry(after.seq + 1, "filler", store.clock.now(), 0, BODY, chain(after, BODY)))
+        after = entries[-1].head
+    return await store.append(run_id, head, entries)

@@ -1,0 +1,44 @@
+"""A long log to fold: turns with one tool call, all of one size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from psych_runtime.testing.log_builder import LogBuilder
+from psych_runtime_core.ids import RunId
+from psych_runtime_core.records import Entry, PlainCodec, Record, decode
+from psych_runtime_core.scope import Scope
+
+RECORDS_A_TURN = 5
+CODEC = PlainCodec()
+
+
+@dataclass(frozen=True, slots=True)
+class LongLog:
+    """A Run under way that has made `turns` turns, and no more records than its first two."""
+
+    run_id: RunId
+    scope: Scope
+    records: tuple[Record, ...]
+    entries: tuple[Entry, ...]
+
+    def decoded(self) -> list[Record]:
+        """Its records, from their bytes."""
+        return [decode(entry, run_id=self.run_id, scope=self.scope, codec=CODEC) for entry in self.entries]
+
+
+@cache
+def long_log(turns: int) -> LongLog:
+    """`2 + 5 * turns` records."""
+    # A Run ends at its deadline, and this one shall be under way at the last record.
+    log = LogBuilder("run_of_many_turns", step_seconds=1e-4).admitted().attempt()
+    for turn in range(turns):
+        order = f"A{turn:05}"
+        log.call("lookup_order", {"order_id": order}, {"order_id": order, "status": "shipped"})
+    return LongLog(log.run_id, log.scope, log.records, log.entries(CODEC))
+
+
+def turns_for(records: int) -> int:
+    """How many turns a log of about this many records has."""
+    return max(1, records // RECORDS_A_TURN)
