@@ -23,8 +23,8 @@ fix: setup  ## format, and fix what ruff can
 	@$(VENV) -m ruff check --fix --exit-zero --quiet .
 	@$(VENV) -m ruff format .
 
-bench: setup  ## measure against each store's own commit bound (ONLY=turn)
-	@$(VENV) benchmarks/run.py $(if $(ONLY),--only $(ONLY))
+bench: setup  ## measure, as ratios of bare work (ONLY=commit,fold)
+	@$(VENV) -m benchmarks.run $(if $(ONLY),--only $(ONLY))
 
 wheels: setup  ## every wheel, into dist/
 	@$(VENV) tools/release_check.py --build-only

@@ -10,6 +10,8 @@ from statistics import median
 from time import perf_counter
 from typing import Literal
 
+import anyio
+
 from psych_runtime.store.sqlite import SQLiteStore
 from psych_runtime.testing.fake_model import FakeModel
 from psych_runtime.tools.registry import ToolRegistry
@@ -43,11 +45,15 @@ REGISTRY.register(lookup_order, annotations="read-only")
 
 
 class TimedModel(FakeModel):
-    """Asks for the tool in each of `turns` turns, then answers, in every Run; it notes when it is asked."""
+    """Asks for the tool in each of `turns` turns, then answers, in every Run.
+
+    It notes when it is asked, and is `done` when it has been asked for an answer.
+    """
 
     def __init__(self, turns: int) -> None:
         super().__init__(play="per_lane")
-        self.asked_at: list[float] = []
+        self.turns, self.asked_at = turns, list[float]()
+        self.done = anyio.Event()
         for turn in range(turns):
             self.turn(tool_calls=[("lookup_order", {"order_id": f"A{turn:05}"})])
         self.turn("It was shipped.")
@@ -56,6 +62,8 @@ class TimedModel(FakeModel):
         self, request: ModelRequest, context: ModelCallContext
     ) -> AsyncGenerator[StreamEvent, None]:
         self.asked_at.append(perf_counter())
+        if context.turn > self.turns:
+            self.done.set()
         async for event in super().stream(request, context):
             yield event
 

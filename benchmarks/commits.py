@@ -6,7 +6,8 @@ import asyncio
 import sqlite3
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from contextlib import closing
+from itertools import groupby, pairwise
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -22,7 +23,7 @@ ANSWERED = frozenset({"model_call_finished", "tool_call_started"})
 
 def measure(setting: Setting) -> Iterator[Figure]:
     turns = setting.size(100, least=2)
-    bodies = asyncio.run(bytes_of_turns(setting.new_file(), turns))
+    bodies = asyncio.run(bodies_of_turns(setting.new_file(), turns))
 
     def bare() -> float:
         return 1e3 * median(asyncio.run(bare_turn_seconds(setting.new_file(), bodies)))
@@ -39,33 +40,30 @@ def measure(setting: Setting) -> Iterator[Figure]:
     yield Figure("memory turn / two bare commits", "ms", ours, against)
 
 
-async def bytes_of_turns(path: Path, turns: int) -> list[tuple[bytes, bytes]]:
+async def bodies_of_turns(path: Path, turns: int) -> list[bytes]:
     """What the two commits of each turn hold: its answer and its tool's start, then what came of it."""
     model = TimedModel(turns)
     async with new_store("SQLite", path) as store, session(model, store=store, registry=REGISTRY) as local:
         answer = await local.ask(AGENT, "Where are my orders?")
         log = await store.read(answer.run_id, limit=10_000)
-    commits: list[bytes] = []
-    answers = False
-    for entry in log:
-        if (entry.type in ANSWERED) is not answers:
-            commits.append(b"")
-            answers = not answers
-        if commits:
-            commits[-1] += entry.body
-    return list(zip(commits[0::2], commits[1::2], strict=False))[:turns]
+    commits = [
+        b"".join(entry.body for entry in commit)
+        for _, commit in groupby(log, key=lambda entry: entry.type in ANSWERED)
+    ]
+    # The first began the Run, and the last two ended it.
+    return commits[1 : 2 * turns + 1]
 
 
-async def bare_turn_seconds(path: Path, turns: Sequence[tuple[bytes, bytes]]) -> list[float]:
-    connection = bare_database(path)
-    loop, times = asyncio.get_running_loop(), [perf_counter()]
-    with ThreadPoolExecutor(1) as thread:
-        for turn in turns:
-            for body in turn:
-                await loop.run_in_executor(thread, commit, connection, body)
+# --- what a turn is measured by ----------------------------------------------------------------------
+
+
+async def bare_turn_seconds(path: Path, bodies: Sequence[bytes]) -> list[float]:
+    connection, loop, times = bare_database(path), asyncio.get_running_loop(), [perf_counter()]
+    with closing(connection), ThreadPoolExecutor(1) as thread:
+        for body in bodies:
+            await loop.run_in_executor(thread, bare_commit, connection, body)
             times.append(perf_counter())
-    connection.close()
-    return [end - begin for begin, end in pairwise(times)]
+    return [end - begin for begin, end in pairwise(times[::2])]
 
 
 def bare_database(path: Path) -> sqlite3.Connection:
@@ -74,10 +72,10 @@ def bare_database(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def commit(connection: sqlite3.Connection, body: bytes) -> None:
+def bare_commit(connection: sqlite3.Connection, body: bytes) -> None:
     connection.execute("BEGIN IMMEDIATE")
     connection.execute("INSERT INTO log VALUES (?)", (body,))
     connection.execute("COMMIT")
 
 
-BARE = (bare_turn_seconds, bare_database, commit)
+BARE = (bare_turn_seconds, bare_database, bare_commit)

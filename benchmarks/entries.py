@@ -15,6 +15,7 @@ from benchmarks.setting import Setting
 from psych_runtime.sessions import session
 from psych_runtime_core.jsonvalue import decode_json
 from psych_runtime_core.records import GENESIS, Entry, encode
+from psych_runtime_core.records.tree import join
 from psych_runtime_core.spec.tools import CodeTool
 from psych_runtime_memory import InMemoryStore
 
@@ -54,7 +55,7 @@ def encoding(setting: Setting) -> Figure:
 def document(entry: Entry) -> object:
     """The facts and the content of a record as one plain document."""
     facts, _, content = entry.body.partition(b"\n")
-    return {**decode_json(facts), **(decode_json(content) if content else {})}
+    return join(decode_json(facts), decode_json(content) if content else {})
 
 
 # --- how many there are ------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
@@ -15,6 +15,7 @@ import anyio
 
 from benchmarks.agents import REGISTRY, TimedModel, new_store
 from benchmarks.figure import Figure, at_most
+from benchmarks.runs import working
 from benchmarks.setting import Setting
 from psych_runtime.runtime import Runtime
 from psych_runtime.worker.worker import Worker
@@ -50,14 +51,11 @@ async def idle(setting: Setting) -> list[Asked]:
     """Rounds of an idle Worker."""
     seconds = setting.size(8, least=2) * POLL_SECONDS
     with traced() as traces:
-        async with new_store("SQLite", setting.new_file()) as store, anyio.create_task_group() as group:
+        async with new_store("SQLite", setting.new_file()) as store:
             runtime = Runtime(store=store, model=TimedModel(0), registry=REGISTRY)
-            worker = Worker(runtime, poll_interval=POLL_SECONDS)
-            group.start_soon(worker.run)
-            await anyio.sleep(POLL_SECONDS)
-            rounds = [await asked(traces, seconds) for _ in range(setting.rounds)]
-            await worker.drain()
-    return rounds
+            async with working(Worker(runtime, poll_interval=POLL_SECONDS)):
+                await anyio.sleep(POLL_SECONDS)
+                return [await asked(traces, seconds) for _ in range(setting.rounds)]
 
 
 async def asked(traces: Traces, seconds: float) -> Asked:
@@ -76,7 +74,7 @@ async def asked(traces: Traces, seconds: float) -> Asked:
 def traced() -> Generator[Traces]:
     """Every connection that is opened meanwhile writes down what it executes."""
     traces: Traces = []
-    connect = sqlite3.connect
+    connect: Callable[..., sqlite3.Connection] = sqlite3.connect
 
     def connecting(*args: Any, **options: Any) -> sqlite3.Connection:
         connection = connect(*args, **options)

@@ -11,15 +11,13 @@ import anyio
 
 from benchmarks.agents import KINDS, REGISTRY, StoreKind, TimedModel, new_store
 from benchmarks.figure import Figure, at_least
-from benchmarks.filler import append, new_run
+from benchmarks.runs import append, new_run, settled, working
 from benchmarks.setting import Setting
 from psych_runtime.runtime import Runtime
 from psych_runtime.worker.worker import Worker
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.store import Store
 from psych_runtime_core.records import Head
-
-PATIENCE_SECONDS = 60.0
 
 
 def measure(setting: Setting) -> Iterator[Figure]:
@@ -45,22 +43,12 @@ async def _runs_a_second(setting: Setting, kind: StoreKind, at_once: int) -> flo
     """How fast a Worker of this concurrency works off what waits for it."""
     async with new_store(kind, setting.new_file()) as store:
         runs = [(await new_run(store))[0] for _ in range(setting.size(64, least=2))]
-        worker = Worker(Runtime(store=store, model=TimedModel(1), registry=REGISTRY), concurrency=at_once)
-        async with anyio.create_task_group() as group:
-            begun = perf_counter()
-            group.start_soon(worker.run)
+        runtime = Runtime(store=store, model=TimedModel(1), registry=REGISTRY)
+        begun = perf_counter()
+        async with working(Worker(runtime, concurrency=at_once)):
             for run_id in runs:
                 await settled(store, run_id)
-            seconds = perf_counter() - begun
-            await worker.drain(0)
-    return len(runs) / seconds
-
-
-async def settled(store: Store, run_id: RunId) -> None:
-    """Return once the Run has ended."""
-    async with store.changes([run_id]) as watch:
-        while (await store.get_run(run_id)).terminal is None:
-            await watch.wait(PATIENCE_SECONDS)
+            return len(runs) / (perf_counter() - begun)
 
 
 # --- appends -----------------------------------------------------------------------------------------

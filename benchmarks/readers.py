@@ -13,10 +13,10 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from benchmarks.agents import new_store
-from benchmarks.commits import bare_database, commit
+from benchmarks.commits import bare_commit, bare_database
 from benchmarks.figure import Figure, at_most
-from benchmarks.filler import BODY, append, new_run
 from benchmarks.processes import started
+from benchmarks.runs import BODY, append, new_run
 from benchmarks.setting import Setting
 from psych_runtime.store.sqlite import SQLiteStore
 from psych_runtime_core.ids import RunId
@@ -61,13 +61,13 @@ async def delays(path: Path, appends: int) -> list[float]:
     async with new_store("SQLite", path) as store:
         run_id, head = await new_run(store)
         with started(follow, path, run_id, head.seq + appends) as reader:
-            reader.recv()
+            reader.pipe.recv()
             written: list[float] = []
             for _ in range(appends):
                 await asyncio.to_thread(hold_still)
                 written.append(time.monotonic())
                 head = await append(store, run_id, head)
-            seen: list[float] = reader.recv()
+            seen: list[float] = reader.pipe.recv()
     return [later - sooner for sooner, later in zip(written, seen, strict=True)]
 
 
@@ -95,13 +95,13 @@ async def _follow(pipe: Connection, path: Path, run_id: RunId, last: int) -> Non
 def bare_delays(path: Path, appends: int) -> list[float]:
     """The same of rows that another process looks for."""
     with closing(bare_database(path)) as connection, started(poll, path, appends) as reader:
-        reader.recv()
+        reader.pipe.recv()
         written: list[float] = []
         for _ in range(appends):
             hold_still()
             written.append(time.monotonic())
-            commit(connection, BODY)
-        seen: list[float] = reader.recv()
+            bare_commit(connection, BODY)
+        seen: list[float] = reader.pipe.recv()
     return [later - sooner for sooner, later in zip(written, seen, strict=True)]
 
 

@@ -13,9 +13,8 @@ import anyio
 
 from benchmarks.agents import REGISTRY, TimedModel, lookup_order, new_store
 from benchmarks.figure import Figure, at_most
-from benchmarks.filler import new_run
-from benchmarks.parallel import settled
 from benchmarks.processes import started
+from benchmarks.runs import new_run, settled, working
 from benchmarks.setting import Setting
 from psych_runtime.runtime import Runtime
 from psych_runtime.store.sqlite import SQLiteStore
@@ -38,19 +37,17 @@ def measure(setting: Setting) -> Iterator[Figure]:
 
 async def recovery_seconds(path: Path) -> float:
     """Seconds from the kill until a Worker that stood by has settled the Run."""
-    async with new_store("SQLite", path) as store, anyio.create_task_group() as group:
+    async with new_store("SQLite", path) as store:
         run_id, _ = await new_run(store)
         with started(work_without_end, path) as other:
-            await asyncio.to_thread(other.recv)
-            worker = worker_on(store, TimedModel(0), REGISTRY)
-            group.start_soon(worker.run)
-            # The kill may come at any moment of its poll.
-            await anyio.sleep(random.uniform(0, POLL_SECONDS))
-            killed = perf_counter()
-        await settled(store, run_id)
-        seconds = perf_counter() - killed
-        await worker.drain()
-    return seconds
+            await asyncio.to_thread(other.pipe.recv)
+            async with working(worker_on(store, TimedModel(0), REGISTRY)):
+                # The kill may come at any moment of its poll.
+                await anyio.sleep(random.uniform(0, POLL_SECONDS))
+                killed = perf_counter()
+                other.kill()
+                await settled(store, run_id)
+                return perf_counter() - killed
 
 
 def work_without_end(pipe: Connection, path: Path) -> None:

@@ -9,7 +9,7 @@ from time import perf_counter
 
 from benchmarks.agents import KINDS, StoreKind, new_store
 from benchmarks.figure import Figure, at_most
-from benchmarks.filler import new_run
+from benchmarks.runs import new_run
 from benchmarks.setting import Setting
 from psych_runtime.api.send import send
 from psych_runtime_core.ids import RunId

@@ -30,7 +30,8 @@ class Setting:
 
     def alternate(self, ours: Side, against: Side) -> tuple[list[float], list[float]]:
         """What each side costs in each round. Who comes first changes, so that a drift favours nobody."""
-        ours(), against()
+        for side in (ours, against):
+            side()
         costs: tuple[list[float], list[float]] = [], []
         for number in range(self.rounds):
             sides = [(ours, costs[0]), (against, costs[1])]

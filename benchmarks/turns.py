@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.agents import AGENT, KINDS, REGISTRY, StoreKind, TimedModel, around, new_store
+from benchmarks.agents import KINDS, REGISTRY, StoreKind, TimedModel, around, new_store
 from benchmarks.figure import Figure, at_most
+from benchmarks.runs import new_run, settled, working
 from benchmarks.setting import Setting
-from psych_runtime.sessions import session
-
-WAIT_SECONDS = 600.0
+from psych_runtime.runtime import Runtime
+from psych_runtime.worker.worker import Worker
 
 
 def measure(setting: Setting) -> Iterator[Figure]:
@@ -27,9 +27,11 @@ def measure(setting: Setting) -> Iterator[Figure]:
 
 
 async def turn_seconds(kind: StoreKind, path: Path, turns: int) -> list[float]:
-    """How long each turn of a Run takes."""
+    """How long each turn of a Run takes, while nobody follows it."""
     model = TimedModel(turns)
-    async with new_store(kind, path) as store, session(model, store=store, registry=REGISTRY) as local:
-        answer = await local.ask(AGENT, "Where are my orders?", timeout=WAIT_SECONDS)
-    answer.result()
+    async with new_store(kind, path) as store:
+        run_id, _ = await new_run(store)
+        async with working(Worker(Runtime(store=store, model=model, registry=REGISTRY))):
+            await model.done.wait()
+            await settled(store, run_id)
     return model.turn_seconds

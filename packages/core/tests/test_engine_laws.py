@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from packages.core.tests.plans import HASH, plan
 from packages.core.tests.pump import Pump
 from packages.core.tests.tape import Tape, tapes
-from packages.core.tests.world import ONCE
+from packages.core.tests.world import ONCE, World
 from psych_runtime_core.engine.decide import next_effects
 from psych_runtime_core.engine.plan import Plan
 from psych_runtime_core.records import Record
@@ -38,7 +38,7 @@ def drawn_plan(tape: Tape) -> Plan:
 
 
 def history(tape: Tape) -> Pump:
-    pump = Pump(tape, drawn_plan(tape))
+    pump = Pump(World(tape, drawn_plan(tape)))
     pump.run()
     return pump
 
@@ -69,6 +69,7 @@ def test_random_histories_keep_every_promise() -> None:
         assert_nothing_ran_twice(pump)
         assert_nothing_began_after_an_abort(log)
         assert_no_budget_was_passed(pump)
+        assert_a_completed_run_read_its_messages(pump)
 
     histories()
     assert set(RECORD_CLASSES) - seen.keys() == set()
@@ -98,6 +99,11 @@ def assert_no_budget_was_passed(pump: Pump) -> None:
     assert len(opened) <= pump.plan.limits.max_turns
 
 
+def assert_a_completed_run_read_its_messages(pump: Pump) -> None:
+    if pump.state.terminal_state == "completed":
+        assert not pump.state.pending
+
+
 @given(tapes(300))
 @settings(max_examples=40)
 def test_every_prefix_of_a_history_can_be_driven_to_its_end(tape: Tape) -> None:
@@ -106,7 +112,7 @@ def test_every_prefix_of_a_history_can_be_driven_to_its_end(tape: Tape) -> None:
         prefix = pump.log[:cut]
         state = fold(prefix, run_id=prefix[0].run_id)
         assert next_effects({HASH: pump.plan}, state, pump.now)
-        calm = Pump(Tape(b""), pump.plan, [*prefix], prefix[-1].at, deaths=0)
+        calm = Pump(World(Tape(b""), pump.plan), [*prefix], prefix[-1].at, deaths=0)
         assert calm.run().settled is not None
         assert calm.log[:cut] == prefix
         assert sorted(finished(calm.log)) == sorted(announced(calm.log))
@@ -115,7 +121,7 @@ def test_every_prefix_of_a_history_can_be_driven_to_its_end(tape: Tape) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_a_worker_that_dies_after_every_commit_still_ends_the_run(seed: int) -> None:
     tape = Tape(bytes([seed * 31 + n * 7 & 255 for n in range(200)]))
-    pump = Pump(tape, plan(), deaths=0)
+    pump = Pump(World(tape, plan()), deaths=0)
     while pump.state.settled is None:
         pump.take_up()
         pump.step()

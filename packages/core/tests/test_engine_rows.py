@@ -291,6 +291,17 @@ def test_a_call_that_waits_stops_no_other() -> None:
     assert does(log) == (RunTool("", call.call_id, "begin"), REST)
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_answers_come_in_any_order_and_over_attempts_each_to_its_own_call(first: int) -> None:
+    log = acting(TWO).suspended(0).suspended(1).resumed(first).attempt()
+    calls = log.state().calls_of("")
+    assert does(log)[:-1] == (RunTool("", calls[first].call_id, "begin"),)
+    other = log.resumed(1 - first, approved=False)
+    effects = does(other)
+    assert isinstance(effects[0], Append)
+    assert effects[0].records[0].model_dump()["call_id"] == calls[1 - first].call_id
+
+
 def test_an_unsafe_call_of_a_dead_attempt_is_unknown_and_never_run() -> None:
     log = started().attempt()
     assert does(log) == (Append((ended(log.state().calls_of("")[0], ToolOutcome.UNKNOWN),)),)

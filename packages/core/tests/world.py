@@ -18,7 +18,7 @@ from psych_runtime_core.records.facts import ToolFailure
 from psych_runtime_core.state.calls import CallState
 from psych_runtime_core.state.run import RunStateView
 
-# What each tool says of itself. `ship` passes its idempotency key on, so one that is not done may begin again.
+# What each tool says of itself. `ship` passes its idempotency key on: one that is not done begins again.
 TOOLS: dict[str, dict[str, bool]] = {
     "pay": {},
     "read": {"safe_to_retry": True},
@@ -47,6 +47,20 @@ class World:
     tape: Tape
     plan: Plan
     ran: list[tuple[ToolCallId, str]] = field(default_factory=list[tuple[ToolCallId, str]])
+
+    # --- who comes first ---------------------------------------------------------------------------------
+
+    def is_slow(self, begin: RunTool) -> bool:
+        """Whether this `begin` waits for somebody: a Policy, or a free slot."""
+        return self.tape.chance(64)
+
+    def is_first(self) -> bool:
+        """Whether a person writes before the Worker's commit lands."""
+        return self.tape.chance(40)
+
+    def is_a_person_next(self) -> bool:
+        """Whether, with nothing in flight, a person acts before the time that the engine named has come."""
+        return self.tape.below(4) > 0
 
     # --- the model ---------------------------------------------------------------------------------------
 

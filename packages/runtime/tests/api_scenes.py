@@ -31,7 +31,7 @@ from psych_runtime import (
     records,
     send,
 )
-from psych_runtime.testing import LogBuilder
+from psych_runtime.testing import FakeClock, LogBuilder
 from psych_runtime_core.ports.store import UNCHANGED, HeaderAction
 from psych_runtime_core.records.run import RunSettled
 from psych_runtime_core.state.fold import apply, empty, facts_of
@@ -123,7 +123,7 @@ class CountingStore(InMemoryStore):
     """Counts the calls, and the entries that were read."""
 
     def __init__(self, clock: Clock | None = None) -> None:
-        super().__init__(clock=clock)
+        super().__init__(clock=clock or FakeClock())
         self.calls: Counter[str] = Counter()
         self.entries_read = 0
 

@@ -155,8 +155,8 @@ BAD = [
     pytest.param(approve, ("r", 7), {}, TypeError, "wait", id="approve: Wait 7"),
     pytest.param(deny, ("r",), {"reason": None}, TypeError, "reason", id="deny: no text"),
     pytest.param(deny, ("r",), {"reason": "x" * 2**18}, ValueError, "payload", id="deny: a book"),
-    pytest.param(resume_all, ("r", []), {}, TypeError, "answers", id="resume_all: a list"),
-    pytest.param(resume_all, ("r", {}), {}, ValueError, "answers", id="resume_all: nothing"),
+    pytest.param(resume_all, ("r", [1]), {}, TypeError, "answers", id="resume_all: a list"),
+    pytest.param(resume_all, ("r", dict[str, Answer]()), {}, ValueError, "answers", id="resume_all: nothing"),
     pytest.param(resume_all, ("r", {"w": True}), {}, TypeError, "answers", id="resume_all: true"),
     pytest.param(
         resume_all, ("r", {" ": Answer()}), {}, ValueError, "answers", id="resume_all: a blank Wait"

@@ -192,9 +192,8 @@ async def steers_by_key(store: Store) -> object:
     return await send(store, RUN, message="ours", key="k")
 
 
-async def interrupts(store: Store) -> object:
+async def interrupts(store: Store) -> None:
     await interrupt(store, RUN, reason="ours")
-    return None
 
 
 ACTS = [

@@ -1,14 +1,12 @@
-"""Programs that the tests run as processes of their own: `python -m packages.sqlite.tests.sqlite_children`."""
+"""Programs that the tests run as processes of their own."""
 
 import asyncio
 import os
 import resource
 import sys
 import time
-from collections.abc import Awaitable, Callable
-from pathlib import Path
 
-from psych_runtime_core.errors import StoreError, StoreUnavailable
+from psych_runtime_core.errors import StoreUnavailable
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.store import RunHeader, Store
 from psych_runtime_sqlite import SQLiteStore
@@ -91,37 +89,31 @@ async def fill_up(path: str) -> None:
     say("done")
 
 
-async def open_in_folder(path: str) -> None:
-    """Open, as somebody who may not write there, and say what that gives."""
-    calls: list[Callable[[Store], Awaitable[object]]] = [lambda store: store.migrate(), lambda store: admit(store)]
-    for call in calls:
-        try:
-            await call(SQLiteStore(path))
-        except StoreError as error:
-            say(type(error).__name__)
-
-
 def fork(path: str) -> None:
     """Use a store, fork, and use it in both; the parent closes it while the child writes on."""
     store = SQLiteStore(path)
-    asyncio.run(use(store, b"before"))
-    reading, writing = os.pipe()
+    asyncio.run(store_bodies(store, RUN, b"before"))
+    to_child, to_parent = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
-        asyncio.run(use(store, b"child 1"))
-        os.read(reading, 1)
-        asyncio.run(use(store, b"child 2"))
+        os.close(to_child[1])
+        asyncio.run(store_bodies(store, RUN, b"child 1"))
+        os.write(to_parent[1], b"x")
+        os.read(to_child[0], 1)
+        asyncio.run(store_bodies(store, RUN, b"child 2", b"child 3"))
         # As after a crash: nothing is closed.
         os._exit(0)
-    asyncio.run(use(store, b"parent"))
+    asyncio.run(store_bodies(store, OTHER_RUN, b"parent"))
+    os.read(to_parent[0], 1)
     asyncio.run(store.close())
-    os.write(writing, b"x")
+    os.write(to_child[1], b"x")
     say("child", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
-async def use(store: Store, body: bytes) -> None:
-    """Append to a Run that others append to as well."""
-    await append(store, RUN, body)
+async def store_bodies(store: Store, run_id: RunId, *bodies: bytes) -> None:
+    """Append them one by one."""
+    for body in bodies:
+        await append(store, run_id, body)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[3]
 class Child:
     """A running program of `sqlite_children`."""
 
-    def __init__(self, program: str, *arguments: object, user: str | None = None) -> None:
+    def __init__(self, program: str, *arguments: object) -> None:
         module = "packages.sqlite.tests.sqlite_children"
         self._process = subprocess.Popen(
             [sys.executable, "-m", module, program, *map(str, arguments)],
@@ -22,7 +22,6 @@ class Child:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            user=user,
         )
 
     def line(self) -> str:
@@ -68,12 +67,12 @@ class Child:
 
 
 @contextmanager
-def children(*runs: tuple[object, ...], user: str | None = None) -> Iterator[list[Child]]:
+def children(*runs: tuple[object, ...]) -> Iterator[list[Child]]:
     """Programs that run until the block is left."""
     started: list[Child] = []
     try:
         for program, *arguments in runs:
-            started.append(Child(str(program), *arguments, user=user))
+            started.append(Child(str(program), *arguments))
         yield started
     finally:
         for child in started:

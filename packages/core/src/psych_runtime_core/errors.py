@@ -1,23 +1,25 @@
 """Every error Psych raises.
 
-PsychError
-├── SpecValidationError            ├── SchemaViolation (ValueError)
-├── NotJson (ValueError)           ├── BadSchema (ValueError)
-├── ToolSchemaError                ├── ModelError
-├── TransientError                 ├── ConversationError
-├── AccessDenied                   ├── RecordTooNew
-├── CorruptLog                     ├── UnknownStoreUrl (ValueError)
-├── MissingExtra (ModuleNotFoundError)
-├── StoreError
-│   ├── SeqConflict                ├── LeaseLost
-│   ├── RunNotFound (KeyError)     ├── VersionNotFound (KeyError)
-│   ├── StoreUnavailable           │   └── StoreFull
-│   ├── NotMigrated                ├── StoreMisconfigured
-│   └── EntryTooLarge (ValueError)
-├── RunEndedWithoutAnswer
-│   ├── RunFailed                  └── RunAborted › DeadlineExceeded
-└── RunNotSuspended  WaitNotFound  WaitAmbiguous  SuspensionExpired
-    RunAlreadySettled  QueueFull  IdempotencyConflict  NoFreeSlot (RuntimeError)
+Each holds what it knows as fields, and says what to do next.
+
+    PsychError
+    ├── SpecValidationError            ├── SchemaViolation (ValueError)
+    ├── NotJson (ValueError)           ├── BadSchema (ValueError)
+    ├── ToolSchemaError                ├── ModelError
+    ├── TransientError                 ├── ConversationError
+    ├── AccessDenied                   ├── RecordTooNew
+    ├── CorruptLog                     ├── UnknownStoreUrl (ValueError)
+    ├── MissingExtra (ModuleNotFoundError)
+    ├── StoreError
+    │   ├── SeqConflict                ├── LeaseLost
+    │   ├── RunNotFound (KeyError)     ├── VersionNotFound (KeyError)
+    │   ├── StoreUnavailable           │   └── StoreFull
+    │   ├── NotMigrated                ├── StoreMisconfigured
+    │   └── EntryTooLarge (ValueError)
+    ├── RunEndedWithoutAnswer
+    │   ├── RunFailed                  └── RunAborted › DeadlineExceeded
+    └── RunNotSuspended  WaitNotFound  WaitAmbiguous  SuspensionExpired
+        RunAlreadySettled  QueueFull  IdempotencyConflict  NoFreeSlot (RuntimeError)
 """
 
 from __future__ import annotations

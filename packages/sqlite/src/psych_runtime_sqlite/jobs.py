@@ -70,6 +70,8 @@ def start(
     def run() -> None:
         while (job := jobs.get()) is not None:
             serve(job)
+            # A store that nobody else has must not live on in the last thing it was asked.
+            del job
         at_end()
 
     thread = threading.Thread(target=run, name=name, daemon=True)

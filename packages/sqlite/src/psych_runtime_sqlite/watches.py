@@ -42,7 +42,7 @@ class Watches:
         self._watches: set[StoreWatch] = set()
         self._heads: dict[RunId, int] = {}
         self._stamp: Stamp | None = None
-        self._waiting: set[StoreWatch] = set()
+        self._waiting = 0
         self._waited_for = asyncio.Event()
         self._poller: asyncio.Task[None] | None = None
         self.closed = False
@@ -75,14 +75,14 @@ class Watches:
             watch.wake()
 
     @contextmanager
-    def waiting(self, watch: StoreWatch) -> Generator[None]:
+    def waiting(self) -> Generator[None]:
         """Somebody waits: the file is asked meanwhile."""
-        self._waiting.add(watch)
+        self._waiting += 1
         self._waited_for.set()
         try:
             yield
         finally:
-            self._waiting.discard(watch)
+            self._waiting -= 1
             if not self._waiting:
                 self._waited_for.clear()
 
@@ -92,19 +92,23 @@ class Watches:
         self._stamp = self._stamp or seen.stamp
         for run_id in run_ids:
             self._heads.setdefault(run_id, seen.heads.get(run_id, 0))
-        if self._poller is None:
-            self._poller = asyncio.create_task(self._poll())
+        # Begun anew: the pause it is in may be a Worker's, and too long for a reader.
+        self._stop_polling()
+        self._poller = asyncio.create_task(self._poll())
 
     def _rest(self) -> None:
+        self._stop_polling()
+        self._poller, self._stamp, self._heads = None, None, {}
+
+    def _stop_polling(self) -> None:
         if self._poller is not None:
             self._poller.cancel()
-        self._poller, self._stamp, self._heads = None, None, {}
 
     async def _poll(self) -> None:
         while True:
             await self._waited_for.wait()
-            hurried = any(watch.followed for watch in self._waiting)
-            await self._clock.sleep(READER_SECONDS if hurried else WORKER_SECONDS)
+            has_reader = any(watch.followed for watch in self._watches)
+            await self._clock.sleep(READER_SECONDS if has_reader else WORKER_SECONDS)
             # The file is busy or gone for a moment: the heads that are known tell later what was missed.
             with suppress(StoreError):
                 await self._ask()
@@ -173,7 +177,7 @@ class StoreWatch:
             raise StoreError("closed: the store of this watch is closed")
         if not self._has_news:
             self._news.clear()
-            with self._watches.waiting(self):
+            with self._watches.waiting():
                 timer = asyncio.create_task(self._time_out(timeout_seconds))
                 try:
                     await self._news.wait()

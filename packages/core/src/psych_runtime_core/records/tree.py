@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
-from typing import Any, Literal, cast, get_args, get_origin
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from pydantic import BaseModel
 
 from psych_runtime_core.content import Content
+from psych_runtime_core.frozen import FrozenDict, FrozenList, integral
 
 Tree = dict[str, Any]
 UNWRITTEN = frozenset({"erased"})
 
 
-@dataclass(frozen=True, slots=True)
-class FieldPlan:
+class FieldPlan(NamedTuple):
     """How one field is written: whether even at its default, whether as content, or as both."""
 
     name: str
@@ -33,18 +32,18 @@ def split(model: BaseModel) -> tuple[Tree, Tree]:
     """The facts and the content of `model`. A field equal to its default is left out."""
     facts: Tree = {}
     content: Tree = {}
-    for plan in plans(type(model)):
-        value = getattr(model, plan.name)
-        if not plan.always and value == plan.default:
+    for name, default, always, mark, parted in plans(type(model)):
+        value = getattr(model, name)
+        if not always and value == default:
             continue
-        if plan.content is not None:
-            content[plan.name] = plain(value)
-        elif plan.split and value is not None:
-            facts[plan.name], below = split(value)
+        if mark is not None:
+            content[name] = plain(value)
+        elif parted and value is not None:
+            facts[name], below = split(value)
             if below:
-                content[plan.name] = below
+                content[name] = below
         else:
-            facts[plan.name] = plain(value)
+            facts[name] = plain(value)
     return facts, content
 
 
@@ -71,45 +70,53 @@ def emptied(cls: type[BaseModel], facts: Tree) -> Tree:
 
 def plain(value: Any) -> Any:
     """`value` as JSON holds it: exact texts for Decimals and instants, base64 for bytes."""
-    write = _WRITERS.get(value.__class__)
-    if write is not None:
-        return write(value)
-    if isinstance(value, BaseModel):
-        facts, content = split(value)
-        return join(facts, content)
-    if isinstance(value, str | int | float):
-        return value
-    return _container(value)
+    kind = type(value)
+    return value if kind in _PLAIN else _writer(kind)(value)
 
 
 def instant(at: datetime) -> str:
     """RFC 3339 with six digits and `Z`."""
-    return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    return at.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
-def _container(value: Any) -> Any:
-    if isinstance(value, dict):
-        return cast("Tree", value)
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in cast("Iterable[Any]", value)]
-    raise TypeError(f"{type(value).__name__} has no form in a record")
+def _whole(model: BaseModel) -> Tree:
+    """The facts and the content of `model` in one tree."""
+    tree: Tree = {}
+    for name, default, always, _, _ in plans(type(model)):
+        value = getattr(model, name)
+        if always or value != default:
+            tree[name] = plain(value)
+    return tree
+
+
+def _array(items: Iterable[Any]) -> list[Any]:
+    return [plain(item) for item in items]
 
 
 def _same(value: Any) -> Any:
     return value
 
 
-_WRITERS: dict[type, Callable[[Any], Any]] = {
-    type(None): _same,
-    bool: _same,
-    int: _same,
-    float: _same,
-    str: _same,
-    dict: _same,
-    datetime: instant,
-    Decimal: str,
-    bytes: lambda value: base64.b64encode(value).decode("ascii"),
-}
+_PLAIN = frozenset({type(None), bool, int, str, dict, FrozenDict, FrozenList})
+_WRITERS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
+    (BaseModel, _whole),
+    (float, integral),
+    # The words of an enumeration among them.
+    ((str, int, dict), _same),
+    ((list, tuple), _array),
+    (datetime, instant),
+    (Decimal, str),
+    (bytes, lambda value: base64.b64encode(value).decode("ascii")),
+)
+
+
+@cache
+def _writer(kind: type) -> Callable[[Any], Any]:
+    """How values of a class are written. Raises `TypeError` for one that has no form."""
+    for kinds, write in _WRITERS:
+        if issubclass(kind, kinds):
+            return write
+    raise TypeError(f"{kind.__name__} has no form in a record")
 
 
 @cache

@@ -38,7 +38,9 @@ async def first_contact(options: Namespace) -> AsyncGenerator[None]:
             yield
     except TimeoutError:
         late = f"the store did not answer within {options.timeout:g} seconds"
-        raise CommandError(late, f"{command_of(options)} --timeout 60", Exit.UNREACHABLE, "TimeoutError") from None
+        raise CommandError(
+            late, f"{command_of(options)} --timeout 60", Exit.UNREACHABLE, "TimeoutError"
+        ) from None
     except ValueError as error:
         if isinstance(error, PsychError):
             raise

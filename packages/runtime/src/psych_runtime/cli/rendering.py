@@ -32,12 +32,13 @@ def render(template: str, names: Names) -> Files:
     def renamed(text: str) -> str:
         return _WORDS.sub(lambda word: put[word[0]], text)
 
-    return {
+    rendered = {
         _dotted(PurePosixPath(renamed(path.relative_to(folder).as_posix()))): renamed(
             path.read_text("utf-8")
         ).encode()
         for path in _files_of(folder)
     }
+    return dict(sorted(rendered.items()))
 
 
 def template_names() -> list[str]:

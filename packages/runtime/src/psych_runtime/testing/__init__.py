@@ -6,7 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from psych_runtime.testing.audit import Finding, audit
     from psych_runtime.testing.clock import FakeClock
+    from psych_runtime.testing.conflicting_store import ConflictingStore
+    from psych_runtime.testing.crash import CrashFailed, CrashReport, FailedPoint, crash_everywhere
     from psych_runtime.testing.fake_model import (
         FakeModel,
         FakeModelScriptExhausted,
@@ -14,7 +17,22 @@ if TYPE_CHECKING:
         ReceivedCall,
         ToolCallScript,
     )
+    from psych_runtime.testing.ledger import EffectLedger, Invocation
     from psych_runtime.testing.log_builder import LogBuilder
+    from psych_runtime.testing.scenario import (
+        Act,
+        Later,
+        Scenario,
+        ScenarioNotDeterministic,
+        ScenarioStuck,
+        approve_all,
+        deny_all,
+        say,
+        stop,
+    )
+    from psych_runtime.testing.sigkill import sigkill_everywhere
+    from psych_runtime.testing.store_proxy import StoreProxy
+    from psych_runtime.testing.switch import WorkerKilled
     from psych_runtime.testing.virtual import (
         RealIoInVirtualTime,
         VirtualClock,
@@ -24,24 +42,63 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Act",
+    "ConflictingStore",
+    "CrashFailed",
+    "CrashReport",
+    "EffectLedger",
+    "FailedPoint",
     "FakeClock",
     "FakeModel",
     "FakeModelScriptExhausted",
     "FakeTurn",
+    "Finding",
+    "Invocation",
+    "Later",
     "LogBuilder",
     "RealIoInVirtualTime",
     "ReceivedCall",
+    "Scenario",
+    "ScenarioNotDeterministic",
+    "ScenarioStuck",
+    "StoreProxy",
     "ToolCallScript",
     "VirtualClock",
     "VirtualLoop",
     "VirtualTimeStuck",
+    "WorkerKilled",
+    "approve_all",
+    "audit",
+    "crash_everywhere",
+    "deny_all",
     "run_virtual",
+    "say",
+    "sigkill_everywhere",
+    "stop",
 ]
 
 _MODULES = {
+    "audit": ("Finding", "audit"),
     "clock": ("FakeClock",),
+    "conflicting_store": ("ConflictingStore",),
+    "crash": ("CrashFailed", "CrashReport", "FailedPoint", "crash_everywhere"),
     "fake_model": ("FakeModel", "FakeModelScriptExhausted", "FakeTurn", "ReceivedCall", "ToolCallScript"),
+    "ledger": ("EffectLedger", "Invocation"),
     "log_builder": ("LogBuilder",),
+    "scenario": (
+        "Act",
+        "Later",
+        "Scenario",
+        "ScenarioNotDeterministic",
+        "ScenarioStuck",
+        "approve_all",
+        "deny_all",
+        "say",
+        "stop",
+    ),
+    "sigkill": ("sigkill_everywhere",),
+    "store_proxy": ("StoreProxy",),
+    "switch": ("WorkerKilled",),
     "virtual": ("RealIoInVirtualTime", "VirtualClock", "VirtualLoop", "VirtualTimeStuck", "run_virtual"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}

@@ -10,7 +10,16 @@ from datetime import datetime
 from psych_runtime.testing.store_proxy import StoreProxy
 from psych_runtime_core.errors import RunAlreadySettled, SeqConflict
 from psych_runtime_core.ids import RunId, derive_entry_id
-from psych_runtime_core.ports.store import NOW, Append, HeaderAction, HeaderChange, Lease, RunHeader, Store, Write
+from psych_runtime_core.ports.store import (
+    NOW,
+    Append,
+    HeaderAction,
+    HeaderChange,
+    Lease,
+    RunHeader,
+    Store,
+    Write,
+)
 from psych_runtime_core.records import Head, encode, stamp
 from psych_runtime_core.records.facts import QueueKind
 from psych_runtime_core.records.queue import QueueEnqueued
@@ -59,7 +68,7 @@ class ConflictingStore(StoreProxy):
         self._landed[run_id] += 1
 
     async def _lands(self, header: RunHeader) -> bool:
-        """Write one record behind the present head; False when somebody else did. A Run that ends takes none."""
+        """Write a record behind the present head; False when somebody else did. A Run that ends takes none."""
         if header.terminal is not None or header.stopping:
             return True
         number = self._landed[header.run_id]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 
@@ -58,7 +58,7 @@ class CrashFailed(AssertionError):
         super().__init__(f"{len(self.failed)} of {points} points failed; the first are:\n\n{shown}")
 
 
-def crash_everywhere(  # noqa: PLR0913 - the options of a public call
+def crash_everywhere(
     scenario: Scenario,
     *,
     at: Points = "commits",
@@ -92,7 +92,7 @@ def crash_everywhere(  # noqa: PLR0913 - the options of a public call
         seconds += played.seconds
         found = tuple(stage.judge(baseline, played, switch))
         if found:
-            failed.append(FailedPoint(number, switch.where, found, _logs(played)))
+            failed.append(FailedPoint(number, switch.where, found, logs(played)))
         elif any(map(unknown_calls, played.runs)):
             unknown.append(f"{number}: {switch.where}")
     if failed:
@@ -153,7 +153,7 @@ class _Stage:
 
 
 @contextmanager
-def _settled_chance(seed: int) -> Iterator[None]:
+def _settled_chance(seed: int) -> Generator[None]:
     """Pauses are spread by chance; each playing draws the same."""
     before = random.getstate()
     random.seed(seed)
@@ -163,5 +163,5 @@ def _settled_chance(seed: int) -> Iterator[None]:
         random.setstate(before)
 
 
-def _logs(played: Played) -> str:
+def logs(played: Played) -> str:
     return "\n".join(log_table(run.entries) for run in played.runs)

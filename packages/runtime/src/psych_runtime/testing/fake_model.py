@@ -71,6 +71,10 @@ class FakeModel(Script):
                 raise entry.error()
             yield event
 
+    def pass_over(self, request: ModelRequest, context: ModelCallContext) -> None:
+        """Count a call that another process made of this script: the next one gets the next entry."""
+        self._entry(ReceivedCall(request, context))
+
     def _entry(self, call: ReceivedCall) -> Entry:
         fitting = (route for route in self._scripts if route.fits(call))
         script = self._scripts[max(fitting, key=lambda route: len(route.given))]

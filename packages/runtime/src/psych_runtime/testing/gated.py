@@ -35,15 +35,18 @@ async def through(gate: Gate, name: str, call: Callable[[], Awaitable[T]]) -> T:
 
 
 class GatedStore(StoreProxy):
-    """Hints pass the gate too: they are `watch`. `heads` takes the digest of each head that was acknowledged."""
+    """Hints pass the gate too: they are `watch`. `on_head` is told the digest of each acknowledged head."""
 
-    def __init__(self, store: Store, gate: Gate, heads: list[bytes]) -> None:
+    def __init__(self, store: Store, gate: Gate, on_head: Callable[[bytes], None]) -> None:
         super().__init__(store)
-        self._gate, self._heads = gate, heads
+        self._gate, self._on_head = gate, on_head
 
     async def commit(self, writes: Sequence[Write]) -> tuple[Head, ...]:
-        heads = await super().commit(writes)
-        self._heads.extend(head.digest for head in heads)
+        types = [entry.type for write in writes for entry in write.entries]
+        name = f"commit of {', '.join(types)}"
+        heads = await through(self._gate, name, lambda: self._store.commit(writes))
+        for head in heads:
+            self._on_head(head.digest)
         return heads
 
     async def _through(self, name: str, call: Callable[[], Awaitable[T]]) -> T:

@@ -87,7 +87,9 @@ class EffectLedger:
             how = {"error": type(ending.error).__name__}
         else:
             value = convert(ending.value)
-            how = {"result_digest": encoded_digest(b"", value.encoded) if isinstance(value, Converted) else None}
+            how = {
+                "result_digest": encoded_digest(b"", value.encoded) if isinstance(value, Converted) else None
+            }
         with self._lock:
             self._write({"number": self._open.pop(run), "finished_at": self._now(), **how})
 

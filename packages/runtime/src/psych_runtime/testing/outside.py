@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 
 import anyio
@@ -27,11 +28,13 @@ class Outside:
     """Lives beside one Run until it settles, whoever drives it.
 
     It reads the log alone, and what it does it would do again to no effect, so another one may go on where
-    it died. `acknowledged` are the ids of the entries and Waits that the store has taken from it.
+    it died. `on_acknowledged` is told the id of each entry and Wait once the store has taken it.
     """
 
-    def __init__(self, scenario: Scenario, store: Store, run_id: RunId) -> None:
-        self.acknowledged: list[str] = []
+    def __init__(
+        self, scenario: Scenario, store: Store, run_id: RunId, on_acknowledged: Callable[[str], None]
+    ) -> None:
+        self._on_acknowledged = on_acknowledged
         self._scenario, self._store, self._run_id = scenario, store, run_id
         self._state = empty(run_id)
         self._asked: set[WaitId] = set()
@@ -73,7 +76,7 @@ class Outside:
     async def _answer(self, wait_id: WaitId, answer: Answer) -> None:
         with suppress(*TOO_LATE):
             await resume_all(self._store, self._run_id, {wait_id: answer})
-            self.acknowledged.append(wait_id)
+            self._on_acknowledged(wait_id)
 
     async def _act(self, number: int, act: Act) -> None:
         with suppress(RunAlreadySettled):
@@ -82,4 +85,4 @@ class Outside:
                 return
             key = f"act {number}"
             await send(self._store, self._run_id, message=act.text, queue=act.queue, key=key)
-            self.acknowledged.append(derive_entry_id(self._run_id, key))
+            self._on_acknowledged(derive_entry_id(self._run_id, key))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from asyncio import FIRST_COMPLETED
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from psych_runtime import Runtime, Scope, Worker, dispatch, status
 from psych_runtime.testing.fake_model import FakeModel
@@ -19,7 +20,7 @@ from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.model import ModelClient
 from psych_runtime_core.ports.policy import AllowAll
 from psych_runtime_core.ports.store import RunHeader, Store
-from psych_runtime_core.records import Entry
+from psych_runtime_core.records import Entry, PlainCodec, Record, decode
 
 TENANT = Scope(tenant="acme")
 
@@ -33,13 +34,19 @@ class Pace:
     patience: float = 86_400.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PlayedRun:
     """A Run after its end; `acknowledged` are the ids of what the store took from people."""
 
     header: RunHeader
     entries: tuple[Entry, ...]
     acknowledged: tuple[str, ...]
+
+    @cached_property
+    def records(self) -> tuple[Record, ...]:
+        """The log, decoded."""
+        run_id, scope = self.header.run_id, self.header.scope
+        return tuple(decode(entry, run_id=run_id, scope=scope, codec=PlainCodec()) for entry in self.entries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +67,16 @@ async def play(scenario: Scenario, store: Store, pace: Pace, switch: Switch | No
     """Play once. With a `switch` a first Worker is under it; a second one takes over where it dies."""
     clock, ledger, model = store.clock, EffectLedger(clock=store.clock), _repeatable(scenario.model())
     began_at = clock.monotonic()
-    run_ids = [await _dispatched(scenario, store) for _ in range(scenario.runs)]
-    outsides = [Outside(scenario, store, run_id) for run_id in run_ids]
+    run_ids = [await dispatched(scenario, store) for _ in range(scenario.runs)]
+    taken: dict[RunId, list[str]] = {run_id: [] for run_id in run_ids}
+    outsides = [Outside(scenario, store, run_id, taken[run_id].append) for run_id in run_ids]
     world = asyncio.gather(*(outside.live() for outside in outsides))
-    cast = Cast(scenario, store, ledger, model, pace)
+    heads: list[bytes] = []
+    cast = Cast(scenario, store, ledger, model, pace, heads.append)
     killed_at = began_at
     try:
         if switch is not None:
-            await cast.drive(world, run_ids, switch)
+            await cast.drive(world, run_ids, switch=switch)
             killed_at = clock.monotonic()
         if not world.done():
             await cast.drive(world, run_ids)
@@ -75,9 +84,11 @@ async def play(scenario: Scenario, store: Store, pace: Pace, switch: Switch | No
     finally:
         world.cancel()
     return Played(
-        runs=tuple([await _played(store, outside, run_id) for outside, run_id in zip(outsides, run_ids, strict=True)]),
+        runs=tuple(
+            [await _played(store, outside, run_id) for outside, run_id in zip(outsides, run_ids, strict=True)]
+        ),
         effects=ledger.invocations,
-        heads=tuple(cast.heads),
+        heads=tuple(heads),
         seconds=ended_at - began_at,
         late=ended_at - killed_at,
     )
@@ -92,37 +103,37 @@ class Cast:
     ledger: EffectLedger
     model: ModelClient
     pace: Pace
-    heads: list[bytes] = field(default_factory=list[bytes])
+    on_head: Callable[[bytes], None]
 
     def worker(self, gate: Gate | None = None) -> Worker:
         """A Worker with tools registered anew; all its ports are behind `gate`."""
-        ports = {"policy": AllowAll(), **self.scenario.runtime}
-        registry = self.ledger.wrap(self.scenario.registry())
-        if gate is None:
-            runtime = Runtime(store=self.store, model=self.model, registry=registry, **ports)
-        else:
-            ports["policy"] = GatedPolicy(ports["policy"], gate)
-            runtime = Runtime(
-                store=GatedStore(self.store, gate, self.heads),
-                model=GatedModel(self.model, gate),
-                registry=gated_tools(registry, gate),
-                **ports,
-            )
+        ports: dict[str, Any] = {"policy": AllowAll(), **self.scenario.runtime}
+        store, model, registry = self.store, self.model, self.ledger.wrap(self.scenario.registry())
+        if gate is not None:
+            store, model = GatedStore(store, gate, self.on_head), GatedModel(model, gate)
+            registry, ports["policy"] = gated_tools(registry, gate), GatedPolicy(ports["policy"], gate)
+        runtime = Runtime(store=store, model=model, registry=registry, **ports)
         return Worker(runtime, lease_seconds=self.pace.lease, poll_interval=self.pace.poll)
 
     async def drive(
-        self, world: asyncio.Future[list[None]], run_ids: Sequence[RunId], switch: Switch | None = None
+        self,
+        world: asyncio.Future[list[None]],
+        run_ids: Sequence[RunId],
+        *,
+        switch: Switch | None = None,
+        gate: Gate | None = None,
     ) -> None:
         """Run one Worker until every Run has settled, or `switch` has killed it.
 
         Raises `ScenarioStuck`, and whatever the Worker or the world raises.
         """
-        worker = self.worker(switch.gate if switch else None)
+        worker = self.worker(switch.gate if switch else gate)
         running = switch.start(worker.run()) if switch else asyncio.create_task(worker.run())
-        death = asyncio.ensure_future(switch.death()) if switch else running
-        await asyncio.wait({world, running, death}, timeout=self.pace.patience, return_when=FIRST_COMPLETED)
+        ends: set[asyncio.Future[Any]] = {world, running}
         if switch is not None:
-            death.cancel()
+            ends.add(switch.death)
+        await asyncio.wait(ends, timeout=self.pace.patience, return_when=asyncio.FIRST_COMPLETED)
+        if switch is not None:
             if switch.dead:
                 await switch.bury()
                 return
@@ -143,16 +154,18 @@ class Cast:
         return ScenarioStuck(run_ids[0], "every Run has settled, and its people have not noticed")
 
 
-async def _dispatched(scenario: Scenario, store: Store) -> RunId:
+async def dispatched(scenario: Scenario, store: Store) -> RunId:
+    """A Run of the scenario, begun."""
     return (await dispatch(store, scenario.spec, TENANT, input=scenario.input)).run_id
 
 
-async def _played(store: Store, outside: Outside, run_id: RunId) -> PlayedRun:
+async def played_run(store: Store, run_id: RunId, acknowledged: Iterable[str]) -> PlayedRun:
+    """A Run as it is stored."""
     header = await store.get_run(run_id)
     entries: list[Entry] = []
     while page := await store.read(run_id, len(entries)):
         entries += page
-    return PlayedRun(header, tuple(entries), tuple(outside.acknowledged))
+    return PlayedRun(header, tuple(entries), tuple(acknowledged))
 
 
 def _repeatable(model: ModelClient) -> ModelClient:

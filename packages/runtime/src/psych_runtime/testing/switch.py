@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Generator
+from contextlib import suppress
 from contextvars import ContextVar, copy_context
 from inspect import CORO_CREATED, getcoroutinestate
 from types import TracebackType
@@ -22,7 +23,8 @@ class Switch:
     """Counts the points of a Worker's work, and kills it at the one of this number; None lets it live.
 
     `commits` are the calls of its ports, one point before and one after each; `awaits` are the moments at
-    which one of its tasks is resumed. `busy` are the points at which a tool ran, or just had.
+    which one of its tasks is resumed. `busy` are the points at which a tool ran, or just had. `death` is done
+    when it is dead.
     """
 
     def __init__(self, at: Points, kill_at: int | None = None) -> None:
@@ -34,7 +36,7 @@ class Switch:
         self._at, self.kill_at = at, kill_at
         self._tools, self._buried, self._retired = 0, False, False
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._died = asyncio.Event()
+        self.death: asyncio.Future[None]
 
     def gate(self, name: str) -> None:
         """Let a call of a port through. Raises `WorkerKilled` when the Worker is dead, or dies of it."""
@@ -51,14 +53,12 @@ class Switch:
 
     def start(self, worker: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run a Worker whose tasks, and theirs, are under this switch."""
-        asyncio.get_running_loop().set_task_factory(_watched_task)
+        loop = asyncio.get_running_loop()
+        self.death = loop.create_future()
+        loop.set_task_factory(_watched_task)
         context = copy_context()
         context.run(_OVER.set, self)
-        return asyncio.get_running_loop().create_task(worker, context=context)
-
-    async def death(self) -> None:
-        """Wait until the Worker is dead."""
-        await self._died.wait()
+        return loop.create_task(worker, context=context)
 
     def retire(self) -> None:
         """The work is done: what the Worker does to end has no points."""
@@ -112,7 +112,7 @@ class Switch:
 
     def _die(self, where: str) -> None:
         self.dead, self.where = True, where
-        self._died.set()
+        self.death.set_result(None)
 
 
 _OVER: ContextVar[Switch | None] = ContextVar("switch", default=None)
@@ -144,12 +144,11 @@ class _Steps(Coroutine[Any, Any, Any]):
         return self._coroutine.send(value)
 
     def throw(self, kind: Any, value: Any = None, trace: TracebackType | None = None) -> Any:
+        del trace
         if self._switch.is_buried:
             self._end()
-        if self._switch.resumed(self._coroutine):
-            return self._coroutine.throw(WorkerKilled())
-        error = kind if value is None else value
-        return self._coroutine.throw(error)
+        dies = self._switch.resumed(self._coroutine)
+        return self._coroutine.throw(WorkerKilled() if dies else value or kind)
 
     def close(self) -> None:
         self._coroutine.close()
@@ -163,10 +162,8 @@ class _Steps(Coroutine[Any, Any, Any]):
 
     def _end(self) -> None:
         """Code that ignores its cancellation is not run any more."""
-        try:
+        with suppress(RuntimeError):
             self._coroutine.close()
-        except RuntimeError:
-            pass
         raise StopIteration
 
 

@@ -10,7 +10,7 @@ from psych_runtime.testing.play import Pace, Played, PlayedRun
 from psych_runtime.testing.scenario import Scenario, ScenarioNotDeterministic
 from psych_runtime_core.ids import ToolCallId
 from psych_runtime_core.jsonvalue import Json
-from psych_runtime_core.records import Entry, PlainCodec, Record, decode
+from psych_runtime_core.records import Entry, Record
 from psych_runtime_core.records.facts import ToolOutcome
 from psych_runtime_core.records.queue import QueueEnqueued
 from psych_runtime_core.records.run import RunSettled
@@ -18,16 +18,10 @@ from psych_runtime_core.records.tool import ToolCallFinished, ToolCallStarted
 from psych_runtime_core.records.wait import Resumed
 
 
-def records_of(run: PlayedRun) -> list[Record]:
-    """The log of a Run, decoded."""
-    scope, codec = run.header.scope, PlainCodec()
-    return [decode(entry, run_id=run.header.run_id, scope=scope, codec=codec) for entry in run.entries]
-
-
 def check_deterministic(first: Played, second: Played) -> None:
     """Raise `ScenarioNotDeterministic` where two undisturbed playings differ."""
     for one, other in zip(first.runs, second.runs, strict=True):
-        ours, theirs = _shape(records_of(one)), _shape(records_of(other))
+        ours, theirs = _shape(one.records), _shape(other.records)
         for place in range(max(len(ours), len(theirs))):
             pair = tuple(shape[place] if place < len(shape) else "no record" for shape in (ours, theirs))
             if pair[0] != pair[1]:
@@ -75,28 +69,33 @@ def too_late(baseline: Played, played: Played, pace: Pace) -> Iterator[str]:
 
 def unknown_calls(run: PlayedRun) -> tuple[ToolCallId, ...]:
     """The calls that were cut in flight, so that nobody knows what became of them."""
-    ends = (record for record in records_of(run) if isinstance(record, ToolCallFinished))
+    ends = (record for record in run.records if isinstance(record, ToolCallFinished))
     return tuple(end.call_id for end in ends if end.outcome is ToolOutcome.UNKNOWN)
 
 
 def _wrongly_unknown(run: PlayedRun) -> Iterator[str]:
-    safe = {each.call_id for each in records_of(run) if isinstance(each, ToolCallStarted) and each.safe_to_retry}
+    safe = {each.call_id for each in run.records if isinstance(each, ToolCallStarted) and each.safe_to_retry}
     yield from (f"{call} is unknown, and safe to run again" for call in unknown_calls(run) if call in safe)
 
 
 def _forgotten(run: PlayedRun) -> Iterator[str]:
     kept: set[str] = set()
-    for record in records_of(run):
+    for record in run.records:
         if isinstance(record, QueueEnqueued):
             kept.add(record.entry_id)
         elif isinstance(record, Resumed):
             kept.add(record.wait_id)
-    yield from (f"{each} was acknowledged, and is not in the log" for each in run.acknowledged if each not in kept)
+    yield from (
+        f"{each} was acknowledged, and is not in the log" for each in run.acknowledged if each not in kept
+    )
 
 
 def _end(run: PlayedRun) -> tuple[str, Json]:
-    settled = [record for record in records_of(run) if isinstance(record, RunSettled)]
-    return (settled[-1].state, settled[-1].output) if settled else ("open", None)
+    settled = [record for record in run.records if isinstance(record, RunSettled)]
+    if not settled:
+        return "open", None
+    failure = settled[-1].failure
+    return settled[-1].state, failure.message if failure else settled[-1].output
 
 
 def _done(effects: Iterable[Invocation]) -> list[tuple[str, str]]:

@@ -25,7 +25,7 @@ class ToolRun:
 
 
 class ToolWatch(Protocol):
-    """Is told of each run, on the loop or in the thread in which it happens. What it raises, the tool raises."""
+    """Is told of each run, on the loop or in the thread where it happens; what it raises, the tool raises."""
 
     def began(self, run: ToolRun) -> None: ...
 

@@ -40,7 +40,9 @@ def answers_in_call_order(log: JudgedLog) -> Iterator[Fault]:
     for record in log.all(ModelCallFinished):
         for ordinal, call in enumerate(record.calls):
             if call.call_id != derive_call_id(log.run_id, record.lane, record.turn, ordinal):
-                yield Fault(record.seq, f"call {ordinal} of turn {record.turn} is {call.call_id}, out of order")
+                yield Fault(
+                    record.seq, f"call {ordinal} of turn {record.turn} is {call.call_id}, out of order"
+                )
     asked: list[str] = []
     told: list[str] = []
     last = log.entries[-1].seq if log.entries else 0

@@ -45,7 +45,9 @@ def done_means_recorded(log: JudgedLog) -> Iterator[Fault]:
     for each in log.effects or ():
         call = log.calls.get(each.call_id)
         if call is None or each.run_number not in {start.run_number for start in call.starts}:
-            yield Fault(_seq(call), f"run {each.run_number} of {each.call_id} happened, and no record says so")
+            yield Fault(
+                _seq(call), f"run {each.run_number} of {each.call_id} happened, and no record says so"
+            )
         elif log.is_settled and _denied(call, each):
             yield Fault(_seq(call), f"{each.call_id} was done, and its log says that it was not")
 

@@ -10,7 +10,7 @@ from psych_runtime_core.ids import ToolCallId, WaitId, call_digest, content_dige
 from psych_runtime_core.jsonvalue import Json
 from psych_runtime_core.messages import ToolCall
 from psych_runtime_core.records import Record
-from psych_runtime_core.records.facts import ToolOutcome
+from psych_runtime_core.records.facts import Sent, ToolOutcome
 from psych_runtime_core.records.run import AbortRequested, RunSettled
 from psych_runtime_core.records.tool import ToolCallFinished, ToolCallStarted
 from psych_runtime_core.records.turn import ModelCallFailed, ModelCallFinished
@@ -19,7 +19,7 @@ from psych_runtime_core.state.legal import Group, group_of
 
 
 def approved_is_what_ran(log: JudgedLog) -> Iterator[Fault]:
-    """A call for which a person was asked runs with their yes alone, and with exactly what they saw or wrote."""
+    """A call that a person was asked about runs with their yes alone, and with what they saw or wrote."""
     waits = {record.wait_id: record for record in log.all(Suspended)}
     asked: dict[ToolCallId, WaitId] = {}
     allowed: dict[WaitId, Resumed] = {}
@@ -29,7 +29,8 @@ def approved_is_what_ran(log: JudgedLog) -> Iterator[Fault]:
                 asked[record.call_id] = record.wait_id
             case Resumed(approved=True) if record.wait_id in waits:
                 allowed[record.wait_id] = record
-                if record.arguments is None and record.arguments_digest != waits[record.wait_id].arguments_digest:
+                shown = waits[record.wait_id].arguments_digest
+                if record.arguments is None and record.arguments_digest != shown:
                     yield Fault(record.seq, "an unedited approval of other arguments than were shown")
             case ToolCallStarted(decision="approved"):
                 yield from _unapproved(record, asked, allowed)
@@ -78,28 +79,30 @@ def digests_true(log: JudgedLog) -> Iterator[Fault]:
 
 
 def _false(log: JudgedLog, record: Record) -> Iterator[str]:
-    salt = log.salt
     match record:
         case ModelCallFinished():
-            for call, said in zip(record.calls, record.tool_calls, strict=False):
-                if call.arguments_digest != call_digest(salt, call.name, _asked(said)):
-                    yield f"arguments_digest of {call.call_id}"
-            yield from _false_sent(salt, record)
+            yield from _false_announcements(log.salt, record)
+            yield from _false_prompt(log.salt, record.sent)
         case ModelCallFailed():
-            yield from _false_sent(salt, record)
+            yield from _false_prompt(log.salt, record.sent)
         case ToolCallStarted() if record.call_id in log.calls:
             arguments = arguments_of(log.calls[record.call_id], record.run_number)
-            if record.arguments_digest != call_digest(salt, record.tool, arguments):
+            if record.arguments_digest != call_digest(log.salt, record.tool, arguments):
                 yield "arguments_digest"
-        case ToolCallFinished():
-            if record.answer_digest not in {None, _answer_digest(salt, record)}:
-                yield "answer_digest"
-        case Resumed(arguments=arguments) if arguments is not None:
+        case ToolCallFinished() if record.answer_digest not in {None, _answer_digest(log.salt, record)}:
+            yield "answer_digest"
+        case Resumed() if record.arguments is not None:
             tools = {wait.wait_id: wait.tool for wait in log.all(Suspended)}
-            if record.arguments_digest != call_digest(salt, tools.get(record.wait_id, ""), arguments):
+            if record.arguments_digest != call_digest(log.salt, tools[record.wait_id], record.arguments):
                 yield "arguments_digest"
         case _:
             pass
+
+
+def _false_announcements(salt: bytes, record: ModelCallFinished) -> Iterator[str]:
+    for call, said in zip(record.calls, record.tool_calls, strict=True):
+        if call.arguments_digest != call_digest(salt, call.name, _asked(said)):
+            yield f"arguments_digest of {call.call_id}"
 
 
 def _asked(said: ToolCall) -> Mapping[str, Json] | str:
@@ -109,11 +112,10 @@ def _asked(said: ToolCall) -> Mapping[str, Json] | str:
         return said.arguments
 
 
-def _false_sent(salt: bytes, record: ModelCallFinished | ModelCallFailed) -> Iterator[str]:
-    sent = record.sent
-    if sent is not None and sent.system_prompt is not None:
-        if sent.prompt_hash != content_digest(salt, sent.system_prompt):
-            yield "prompt_hash"
+def _false_prompt(salt: bytes, sent: Sent | None) -> Iterator[str]:
+    text = sent.system_prompt if sent else None
+    if sent is not None and text is not None and sent.prompt_hash != content_digest(salt, text):
+        yield "prompt_hash"
 
 
 def _answer_digest(salt: bytes, record: ToolCallFinished) -> str:

@@ -1,9 +1,15 @@
-"""Runs under way whose entries nobody decodes."""
+"""Runs to measure on: begun, grown with entries that nobody decodes, driven, awaited."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import anyio
+
 from benchmarks.agents import AGENT
 from psych_runtime.api.dispatch import dispatch
+from psych_runtime.worker.worker import Worker
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.store import Store
 from psych_runtime_core.records import Head
@@ -13,6 +19,7 @@ from psych_runtime_core.scope import Scope
 SCOPE = Scope(tenant="acme")
 BODY = b"x" * 400
 ENTRIES_A_COMMIT = 5_000
+PATIENCE_SECONDS = 60.0
 
 
 async def new_run(store: Store, length: int = 1) -> tuple[RunId, Head]:
@@ -32,3 +39,19 @@ async def append(store: Store, run_id: RunId, head: Head, count: int = 1) -> Hea
         entries.append(Entry(after.seq + 1, "filler", store.clock.now(), 0, BODY, chain(after, BODY)))
         after = entries[-1].head
     return await store.append(run_id, head, entries)
+
+
+@asynccontextmanager
+async def working(worker: Worker) -> AsyncGenerator[None]:
+    """The Worker runs meanwhile."""
+    async with anyio.create_task_group() as group:
+        group.start_soon(worker.run)
+        yield
+        await worker.drain()
+
+
+async def settled(store: Store, run_id: RunId) -> None:
+    """Return once the Run has ended."""
+    async with store.changes([run_id]) as watch:
+        while (await store.get_run(run_id)).terminal is None:
+            await watch.wait(PATIENCE_SECONDS)

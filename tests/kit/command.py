@@ -1,0 +1,101 @@
+"""The `psych` command, run in this process or in one of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from psych_runtime.cli import main
+
+BIN = Path(sys.executable).parent
+# What would change how the command behaves.
+UNSET = ("PSYCH_STORE_URL", "NO_COLOR", "FORCE_COLOR", "PYTHONIOENCODING")
+
+
+class Ended(NamedTuple):
+    """How a command ended and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+    def document(self) -> dict[str, Any]:
+        """The one JSON document on stdout."""
+        document: dict[str, Any] = json.loads(self.out)
+        return document
+
+    def error(self) -> dict[str, Any]:
+        """What the one JSON document on stderr says of an error."""
+        document = json.loads(self.err)
+        assert document["schema"] == "psych.error/1"
+        error: dict[str, Any] = document["error"]
+        return error
+
+
+class Psych:
+    """Runs the command in this process: most of what it does needs no other one."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *arguments: str) -> Ended:
+        self._capsys.readouterr()
+        code = main(arguments)
+        printed = self._capsys.readouterr()
+        return Ended(code, printed.out, printed.err)
+
+
+def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment of a command: `.venv` first on PATH, and nothing set that it reads but `changes`."""
+    kept = {name: value for name, value in os.environ.items() if name not in UNSET}
+    return {**kept, "PATH": f"{BIN}{os.pathsep}{kept.get('PATH', '')}", **(changes or {})}
+
+
+def run(
+    command: Sequence[str] | str, *, cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> Ended:
+    """Run a program, or a line of shell, to its end."""
+    done = subprocess.run(
+        command,
+        shell=isinstance(command, str),
+        cwd=cwd,
+        env=environment(env),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+@contextmanager
+def going_on(*arguments: str) -> Generator[subprocess.Popen[str]]:
+    """The command in a process that is still at it; it is ended when the block is left."""
+    with subprocess.Popen(
+        [str(BIN / "psych"), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def read_until(process: subprocess.Popen[str], text: str) -> str:
+    """What it prints, up to the line that holds `text`."""
+    assert process.stdout is not None
+    seen = ""
+    for line in process.stdout:
+        seen += line
+        if text in line:
+            return seen
+    raise AssertionError(f"it ended without {text!r}: {seen}")
