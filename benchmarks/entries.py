@@ -6,12 +6,12 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterator
-from time import perf_counter
+from time import process_time
 
 from benchmarks.agents import AGENT, REGISTRY, TimedModel, lookup_order
 from benchmarks.figure import Figure, at_most
-from benchmarks.logs import CODEC, RECORDS_A_TURN, long_log
-from benchmarks.setting import Setting
+from benchmarks.logs import CODEC, LongLog, long_log
+from benchmarks.setting import Setting, Side
 from psych_runtime.sessions import session
 from psych_runtime_core.jsonvalue import decode_json
 from psych_runtime_core.records import GENESIS, Entry, encode
@@ -24,32 +24,34 @@ PROMPT_BYTES = 60_000
 
 
 def measure(setting: Setting) -> Iterator[Figure]:
-    yield encoding(setting)
+    turns = setting.size(200, least=1)
+    sides = setting.alternate(*encoding(long_log(turns)))
+    yield Figure("encode / json.dumps of the record", "µs", *sides, at_most(3))
+    sides = setting.alternate(*encoding(long_log(turns, lines=0)))
+    yield Figure("the same of a turn with empty results", "µs", *sides)
     yield turn_bytes(setting)
 
 
 # --- making them -------------------------------------------------------------------------------------
 
 
-def encoding(setting: Setting) -> Figure:
-    """The records of a turn, each against `json.dumps` of the plain document it becomes."""
-    log = long_log(setting.size(200, least=1))
-    records = log.records[-RECORDS_A_TURN * setting.size(200, least=1) :]
-    documents = [document(entry) for entry in log.entries[-len(records) :]]
+def encoding(log: LongLog) -> tuple[Side, Side]:
+    """`encode` of a record, and `json.dumps` of the plain document that it becomes."""
+    documents = [document(entry) for entry in log.entries]
 
     def ours() -> float:
-        begun = perf_counter()
-        for record in records:
+        begun = process_time()
+        for record in log.records:
             encode(record, after=GENESIS, scope=log.scope, codec=CODEC)
-        return 1e6 * (perf_counter() - begun) / len(records)
+        return 1e6 * (process_time() - begun) / len(log.records)
 
     def against() -> float:
-        begun = perf_counter()
+        begun = process_time()
         for each in documents:
             json.dumps(each)
-        return 1e6 * (perf_counter() - begun) / len(documents)
+        return 1e6 * (process_time() - begun) / len(documents)
 
-    return Figure("encode / json.dumps of the record", "µs", *setting.alternate(ours, against), at_most(3))
+    return ours, against
 
 
 def document(entry: Entry) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from time import perf_counter
+from time import process_time
 
 from benchmarks.agents import AGENT
 from benchmarks.figure import Figure, at_most
@@ -26,6 +26,9 @@ def measure(setting: Setting) -> Iterator[Figure]:
         yield Figure(f"fold of {size} / decoding", "ms", *setting.alternate(folding, decoding), at_most(1))
         sides = setting.alternate(status, decoding)
         yield Figure(f"fold and status of {size} / decoding", "ms", *sides, at_most(3))
+    small = long_log(turns_for(setting.size(10_000)), lines=0)
+    sides = setting.alternate(milliseconds(folded, small), milliseconds(decoded, small))
+    yield Figure(f"fold of {len(small.entries)} with empty results / decoding", "ms", *sides)
     log = long_log(turns_for(setting.size(10_000)))
     sides = setting.alternate(milliseconds(every_view, log), milliseconds(folded, log))
     yield Figure(f"all views of {len(log.entries)} / one fold", "ms", *sides, at_most(5))
@@ -35,9 +38,9 @@ def milliseconds(work: Callable[[LongLog], object], log: LongLog) -> Callable[[]
     """A side of a round: what `work` costs on `log`."""
 
     def side() -> float:
-        begun = perf_counter()
+        begun = process_time()
         work(log)
-        return 1e3 * (perf_counter() - begun)
+        return 1e3 * (process_time() - begun)
 
     return side
 

@@ -7,10 +7,12 @@ from functools import cache
 
 from psych_runtime.testing.log_builder import LogBuilder
 from psych_runtime_core.ids import RunId
+from psych_runtime_core.jsonvalue import Json
 from psych_runtime_core.records import Entry, PlainCodec, Record, decode
 from psych_runtime_core.scope import Scope
 
 RECORDS_A_TURN = 5
+LINES = 10
 CODEC = PlainCodec()
 
 
@@ -29,14 +31,23 @@ class LongLog:
 
 
 @cache
-def long_log(turns: int) -> LongLog:
-    """`2 + 5 * turns` records."""
+def long_log(turns: int, lines: int = LINES) -> LongLog:
+    """`2 + 5 * turns` records; the tool gives an order of so many lines, of about 80 bytes each."""
     # A Run ends at its deadline, and this one shall be under way at the last record.
     log = LogBuilder("run_of_many_turns", step_seconds=1e-4).admitted().attempt()
     for turn in range(turns):
-        order = f"A{turn:05}"
-        log.call("lookup_order", {"order_id": order}, {"order_id": order, "status": "shipped"})
+        number = f"A{turn:05}"
+        log.call("lookup_order", {"order_id": number}, order(number, lines))
     return LongLog(log.run_id, log.scope, log.records, log.entries(CODEC))
+
+
+def order(number: str, lines: int) -> dict[str, Json]:
+    """What the tool gives."""
+    bought: list[Json] = [
+        {"sku": f"SKU-{line:04}", "title": "A thing that was ordered", "quantity": line, "price": 19.9}
+        for line in range(lines)
+    ]
+    return {"order_id": number, "status": "shipped", "lines": bought}
 
 
 def turns_for(records: int) -> int:

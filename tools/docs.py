@@ -21,7 +21,7 @@ PART = re.compile(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Bring every document up to date; with `--check` only name those that are not, and fail."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; 1 when a document is out of date")
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 when one is out of date")
     options = parser.parse_args(arguments)
     old = [document for document in documents() if renewed(document.read_text()) != document.read_text()]
     for document in old:

@@ -42,9 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def build() -> None:
-    """Every wheel of ours, and no older one beside it."""
+    """Every wheel of ours, no older one beside it, and the list of what others wrote that they need."""
     shutil.rmtree(DIST, ignore_errors=True)
     run([UV, "build", "--quiet", "--all-packages", "--wheel", "--out-dir", str(DIST)])
+    locked(DIST, ("--extra", "all"))
     print(f"release: {' '.join(sorted(wheel.name for wheel in DIST.glob('*.whl')))}", flush=True)
 
 

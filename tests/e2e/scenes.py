@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from psych_runtime import AgentSpec, Answer, Limits, ModelRef, QueueKind, ToolRegistry
 from psych_runtime.testing import FakeModel, Scenario, say
+from psych_runtime.testing.scenario import When
 from psych_runtime_core.messages import ToolResultMessage, UserMessage
 from psych_runtime_core.ports.model import ModelCallContext, ModelRequest
 from psych_runtime_core.spec.tools import CodeTool
@@ -89,6 +90,11 @@ def people(wait: Wait) -> Answer:
     return Answer(approved=True)
 
 
+def at_turn(number: int) -> When:
+    """As soon as that turn has begun."""
+    return lambda state: bool(state.lanes) and state.lanes[""].turn >= number
+
+
 def ten_turns() -> Scenario:
     return Scenario(
         spec=AgentSpec(
@@ -103,8 +109,8 @@ def ten_turns() -> Scenario:
         input="Sort out my orders.",
         people=people,
         acts=(
-            say(FOLLOW_UP, lambda state: state.lanes[""].turn >= 2, QueueKind.FOLLOW_UP),
-            say(STEER, lambda state: state.lanes[""].turn >= 3),
+            say(FOLLOW_UP, at_turn(2), QueueKind.FOLLOW_UP),
+            say(STEER, at_turn(3)),
         ),
     )
 

@@ -99,3 +99,11 @@ def read_until(process: subprocess.Popen[str], text: str) -> str:
         if text in line:
             return seen
     raise AssertionError(f"it ended without {text!r}: {seen}")
+
+
+def read_rest(process: subprocess.Popen[str]) -> Ended:
+    """How it ends, and what it prints until then. `communicate` would miss what was read ahead."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    out, err = process.stdout.read(), process.stderr.read()
+    return Ended(process.wait(), out, err)

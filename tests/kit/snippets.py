@@ -8,11 +8,12 @@ import types
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 _BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-_PRINTED = re.compile(r"^\s*#> ?(.*)$", re.MULTILINE)
+_PRINTED = re.compile(r"^\s*# ?> ?(.*)$", re.MULTILINE)  # as ruff spaces it, or not
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,10 @@ def agree(said: str, printed: str) -> bool:
 def python(document: Path) -> Iterator[tuple[Block, str, str]]:
     """Run the python blocks of a document, which share their names: each with what it says and prints.
 
-    It says so in its lines after `#>`, or in a text block right behind it. A block may await at its top.
+    It says so in its lines after `# >`, or in a text block right behind it. A block may await at its top.
     """
     module = types.ModuleType("snippets")
-    found = blocks(document)
-    for block, after in zip(found, [*found[1:], Block("", "", 0)], strict=True):
+    for block, after in pairwise([*blocks(document), Block("", "", 0)]):
         if block.language == "python":
             said = "\n".join(_PRINTED.findall(block.text))
             yield block, said or (after.text if after.language == "text" else ""), _run(block, module)

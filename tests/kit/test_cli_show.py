@@ -12,7 +12,7 @@ import pytest
 import psych_runtime
 from psych_runtime.testing.fake_model import FakeModel
 from psych_runtime_core.views.json import as_json
-from tests.kit.command import Psych, going_on, read_until
+from tests.kit.command import Psych, going_on, read_rest, read_until
 from tests.kit.shop import HOSTILE, LONG, Shop, asked, parked, script, tools
 
 
@@ -229,21 +229,27 @@ async def approved(url: str, run_id: str) -> None:
             await session.wait(run_id)
 
 
-@pytest.mark.parametrize("flags", [[], ["--json"]], ids=["text", "json"])
-def test_a_run_is_followed_to_its_end(tmp_path: Path, flags: list[str]) -> None:
+def followed(tmp_path: Path, *flags: str) -> str:
+    """What following a Run prints that a person allows to go on meanwhile."""
     url = f"sqlite:///{tmp_path / 'runs.db'}"
     run_id = asyncio.run(parked(url))
     with going_on("show", run_id, "--store", url, "--follow", *flags) as process:
-        seen = read_until(process, "wait_")
+        seen = read_until(process, '"suspended"' if "--json" in flags else "  wait  ")
         asyncio.run(approved(url, run_id))
-        rest, _ = process.communicate(timeout=30)
-    assert process.returncode == 0
-    if flags:
-        lines = [json.loads(line) for line in (seen + rest).splitlines()]
-        assert [line["schema"] for line in lines] == ["psych.record/1"] * (len(lines) - 1) + ["psych.run/1"]
-        assert [line["record"]["seq"] for line in lines[:-1]] == list(range(1, len(lines)))
-        assert lines[-1]["answer"]["text"] == "Refunded."
-    else:
-        assert "  decision    approved refund by grace, wait_" in rest
-        assert "  result      ok refund: refunded A1" in rest
-        assert "  answer      Refunded." in rest
+        rest = read_rest(process)
+    assert (rest.code, rest.err) == (0, "")
+    return seen + rest.out
+
+
+def test_a_run_is_followed_to_its_end(tmp_path: Path) -> None:
+    shown = followed(tmp_path)
+    assert "  decision    approved refund by grace, wait_" in shown
+    assert "  result      ok refund: refunded A1" in shown
+    assert "  answer      Refunded." in shown
+
+
+def test_a_run_is_followed_in_json_line_by_line(tmp_path: Path) -> None:
+    *log, last = [json.loads(line) for line in followed(tmp_path, "--json").splitlines()]
+    assert {line["schema"] for line in log} == {"psych.record/1"}
+    assert [line["record"]["seq"] for line in log] == list(range(1, len(log) + 1))
+    assert (last["schema"], last["answer"]["text"]) == ("psych.run/1", "Refunded.")

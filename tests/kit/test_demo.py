@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 import sys
+import tempfile
 from asyncio.subprocess import Process
 from collections.abc import Callable
 from dataclasses import replace
@@ -118,7 +119,7 @@ def test_a_changed_byte_of_the_stored_log_breaks_the_chain(evidence: Evidence, t
 
 @pytest.mark.parametrize("sabotaged", ["worker-A", "worker-B"])
 def test_it_fails_when_a_worker_does_not_do_its_part(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], sabotaged: str
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path, sabotaged: str
 ) -> None:
     start = demo.start
 
@@ -127,6 +128,7 @@ def test_it_fails_when_a_worker_does_not_do_its_part(
             return await asyncio.create_subprocess_exec(sys.executable, "-c", "input()", stdin=-1)
         return await start(name, place, run_id)
 
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(demo, "start", start_some)
     monkeypatch.setattr(demo, "PATIENCE_SECONDS", 3.0)
     assert demo.main() == 1

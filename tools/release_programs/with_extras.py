@@ -15,10 +15,11 @@ async def main() -> None:
     spec = AgentSpec(
         name="release", instructions="Say whether it holds.", model=ModelRef(model="fake-standard")
     )
-    async with SQLiteStore("release.db", migrate=True) as store, session(model, store=store) as psych:
+    async with SQLiteStore("release.db") as store, session(model, store=store) as psych:
+        await store.migrate()
         answer = await psych.ask(spec, "Does it hold?")
         assert answer.result() == "It holds."
-    async with SQLiteStore("release.db", migrate=False) as store:
+    async with SQLiteStore("release.db", read_only=True) as store:
         await verify(store, answer.run_id)
         assert (await status(store, answer.run_id)).terminal_state is TerminalState.COMPLETED
 

@@ -324,7 +324,9 @@ def test_a_schema_that_cannot_be_used_is_refused_at_its_place() -> None:
         "on_finish",
     ],
 )
-@pytest.mark.parametrize("value", [len, Limits, "".join, lambda: None], ids=["builtin", "class", "method", "lambda"])
+@pytest.mark.parametrize(
+    "value", [len, Limits, "".join, lambda: None], ids=["builtin", "class", "method", "lambda"]
+)
 def test_nothing_callable_stands_in_a_spec(path: str, value: object) -> None:
     assert refused(document(path, value)) == [("callable", f"/{path}")]
 

@@ -182,6 +182,12 @@ def test_the_peak_is_of_this_turn() -> None:
     assert lane_of(log.turn()).repeat_peak == 0
 
 
+def test_a_new_answer_in_the_same_turn_leaves_the_peak() -> None:
+    log = again(ready()).turn().model_started().model_finished(calls=[("pay", {"n": 1}), ("pay", {"n": 2})])
+    log.tool_started(0).tool_finished(0, 1).tool_started(1).tool_finished(1, 1)
+    assert lane_of(log).repeat_peak == 2
+
+
 def test_an_edited_call_is_counted_as_what_ran() -> None:
     log = waiting().resumed(arguments={"n": 9}, arguments_digest="9" * 64)
     assert set(lane_of(log.tool_started().tool_finished()).repeats) == {"9" * 64}

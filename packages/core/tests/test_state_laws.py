@@ -143,6 +143,21 @@ def test_a_staged_record_of_any_type_leaves_no_trace_when_it_is_rewound() -> Non
 
 
 @given(tapes(240))
+@settings(max_examples=300)
+def test_what_a_lane_counts_is_what_its_tables_hold(tape: Tape) -> None:
+    state = walked(tape).state
+    for lane in state.open_lanes:
+        calls = state.calls_of(lane.lane)
+        open_waits = [wait for wait in state.open_waits if wait.lane == lane.lane]
+        assert (lane.unfinished, lane.held) == (len(calls), len(open_waits))
+        assert (lane.phase is LanePhase.ACTING) == bool(calls)
+        assert (lane.phase is LanePhase.ANSWERED) == (lane.answer is not None)
+    holding = {call.wait_id: call.call_id for call in state.calls.values() if call.wait_id is not None}
+    assert holding == {wait.wait_id: wait.call_id for wait in state.waits.values()}
+    assert (state.parked_since is not None) == state.parked
+
+
+@given(tapes(240))
 def test_a_whole_tail_is_rewound_at_once(tape: Tape) -> None:
     walk = walked(tape)
     walk.keep()

@@ -82,6 +82,12 @@ def test_what_a_store_does_not_take_is_refused(address: str, said: str) -> None:
         open_store(address)
 
 
+def test_a_url_is_a_text() -> None:
+    address: Any = Path("runs.db")
+    with pytest.raises(TypeError, match="url"):
+        open_store(address)
+
+
 def test_an_empty_store_is_never_read_only() -> None:
     with pytest.raises(ValueError, match="read only"):
         open_store("memory:", read_only=True)

@@ -47,18 +47,15 @@ def test_the_migrated_schema_equals_the_metadata(database: sqlite3.Connection) -
 
 
 def test_every_table_is_strict(database: sqlite3.Connection) -> None:
-    tables = database.execute(
-        "SELECT name, strict FROM pragma_table_list WHERE name LIKE 'psych_%'"
-    ).fetchall()
-    assert len(tables) == len(METADATA.tables)
-    assert all(strict for _, strict in tables)
+    tables = database.execute("SELECT strict FROM pragma_table_list WHERE name LIKE 'psych_%'").fetchall()
+    assert tables == [(1,)] * len(METADATA.tables)
 
 
 @pytest.mark.parametrize("state", TerminalState)
 def test_every_terminal_state_may_be_stored(database: sqlite3.Connection, state: TerminalState) -> None:
     insert = (
-        "INSERT INTO psych_run (run_id, tenant, labels, name, request, priority, root_run_id, created_at, terminal)"
-        " VALUES (?, 't', '{}', 'n', x'00', 0, 'r', 0, ?)"
+        "INSERT INTO psych_run (run_id, tenant, labels, name, request, priority, root_run_id, created_at,"
+        " terminal) VALUES (?, 't', '{}', 'n', x'00', 0, 'r', 0, ?)"
     )
     database.execute(insert, (state, state.value))
     with pytest.raises(sqlite3.IntegrityError, match="CHECK"):
@@ -92,7 +89,8 @@ def test_a_hot_statement_is_answered_from_its_index(
         assert steps
         assert any(index in step for step in steps), plan
     assert not [step for step in plan if step.startswith("SCAN psych_")]
-    assert "USE TEMP B-TREE FOR ORDER BY" not in plan
+    # Of a log, the rows that are sorted are those of one page.
+    assert statement is SQL.read or "USE TEMP B-TREE FOR ORDER BY" not in plan
 
 
 def test_ready_work_is_seen_at_its_index(database: sqlite3.Connection) -> None:

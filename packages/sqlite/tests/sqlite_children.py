@@ -72,6 +72,16 @@ async def come_and_go(path: str, name: str, seconds: str) -> None:
     say(written)
 
 
+async def start(path: str, name: str) -> None:
+    """Migrate when the parent says so, and begin to work at once."""
+    async with SQLiteStore(path) as store:
+        say("ready")
+        hear()
+        report = await store.migrate()
+        await admit(store, f"run_{name}")
+    say(len(report.applied))
+
+
 async def fill_up(path: str) -> None:
     """Meet a limit of the file's size, then get on without it."""
     async with SQLiteStore(path) as store:

@@ -3,7 +3,7 @@
 import select
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -52,7 +52,7 @@ class Child:
 
     def is_silent(self, seconds: float) -> bool:
         """Whether it says nothing for so long."""
-        return not select.select([self._process.stdout], [], [], seconds)[0]
+        return not select.select([self._pipe(self._process.stdout)], [], [], seconds)[0]
 
     def end(self) -> None:
         """Leave nothing behind."""
@@ -67,7 +67,7 @@ class Child:
 
 
 @contextmanager
-def children(*runs: tuple[object, ...]) -> Iterator[list[Child]]:
+def children(*runs: tuple[object, ...]) -> Generator[list[Child]]:
     """Programs that run until the block is left."""
     started: list[Child] = []
     try:

@@ -11,10 +11,15 @@ from tests.stores.suite.clock import ManualClock
 from tests.stores.suite.scenes import OTHER_RUN, RUN, WAKE, admit, append, claim, rest
 
 QUIET = Hint()
+A_WHILE = 10
+"""Seconds in which nothing is heard, where nothing is told."""
 
 
-async def hint(watch: Watch, clock: ManualClock, timeout_seconds: float = 10) -> Hint:
-    """What `watch` says within a time that the clock passes by itself."""
+async def hint(watch: Watch, clock: ManualClock, timeout_seconds: float = 3_600) -> Hint:
+    """What `watch` says within a time that the clock passes by itself.
+
+    By default so long that what is told is heard, however slow the threads and disks behind a store.
+    """
     answers: list[Hint] = []
 
     async def wait() -> None:
@@ -60,14 +65,14 @@ class StoreChanges(StoreBase):
                 await append(store)
             await append(store, OTHER_RUN)
             assert (await hint(watch, clock)).runs == runs(RUN, OTHER_RUN)
-            assert await hint(watch, clock) == QUIET
+            assert await hint(watch, clock, A_WHILE) == QUIET
 
     async def test_nothing_is_told_of_runs_not_followed(self, store: Store, clock: ManualClock) -> None:
         await admit(store)
         await admit(store, OTHER_RUN)
         async with store.changes([RUN]) as watch:
             await append(store, OTHER_RUN)
-            assert OTHER_RUN not in (await hint(watch, clock)).runs
+            assert OTHER_RUN not in (await hint(watch, clock, A_WHILE)).runs
 
     async def test_a_watch_follows_and_unfollows_as_it_goes(self, store: Store, clock: ManualClock) -> None:
         await admit(store)
@@ -78,7 +83,7 @@ class StoreChanges(StoreBase):
             assert OTHER_RUN in (await hint(watch, clock)).runs
             watch.unfollow(OTHER_RUN, RunId("run_never_followed"))
             await append(store, OTHER_RUN)
-            assert await hint(watch, clock) == QUIET
+            assert await hint(watch, clock, A_WHILE) == QUIET
             await append(store)
             assert RUN in (await hint(watch, clock)).runs
 
@@ -87,7 +92,7 @@ class StoreChanges(StoreBase):
         async with store.changes([RUN]) as watch:
             await append(store)
             watch.unfollow(RUN)
-            assert await hint(watch, clock) == QUIET
+            assert await hint(watch, clock, A_WHILE) == QUIET
 
     async def test_a_run_can_be_followed_before_its_admission(self, store: Store, clock: ManualClock) -> None:
         async with store.changes([RUN]) as watch:
@@ -101,7 +106,7 @@ class StoreChanges(StoreBase):
         async with store.changes([RUN]) as watch:
             watch.saw(RUN, header.head.seq + 1)
             await append(store)
-            assert await hint(watch, clock) == QUIET
+            assert await hint(watch, clock, A_WHILE) == QUIET
             await append(another)
             assert RUN in (await hint(watch, clock)).runs
 
@@ -127,14 +132,14 @@ class StoreChanges(StoreBase):
     async def test_ready_work_is_not_told_to_others(self, store: Store, clock: ManualClock) -> None:
         async with store.changes([OTHER_RUN]) as watch:
             await admit(store)
-            assert not (await hint(watch, clock)).ready
+            assert not (await hint(watch, clock, A_WHILE)).ready
 
     async def test_a_watch_that_hears_nothing_answers_at_its_timeout(
         self, store: Store, clock: ManualClock
     ) -> None:
         await admit(store)
         async with store.changes([RUN]) as watch:
-            await hint(watch, clock)
+            await hint(watch, clock, A_WHILE)
             before = clock.monotonic()
             assert await hint(watch, clock, 3) == QUIET
             assert clock.monotonic() - before >= 3

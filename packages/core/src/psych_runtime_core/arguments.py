@@ -21,6 +21,14 @@ def read_arguments(text: str) -> JsonObject:
     return value
 
 
+def arguments_or_text(text: str) -> JsonObject | str:
+    """The object that `text` is, else `text` as it stands."""
+    try:
+        return read_arguments(text)
+    except ValueError:
+        return text
+
+
 def _called(value: Json) -> str:
     match value:
         case None:

@@ -31,7 +31,19 @@ def _unchangeable(self: object, *_args: Any, **_kwargs: Any) -> NoReturn:
     raise TypeError(f"a {type(self).__name__} cannot change; thaw() gives a copy that can")
 
 
-class FrozenDict(dict[str, Json]):
+class _Frozen:
+    """A container that cannot change is its own copy."""
+
+    __slots__ = ()
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _memo: object) -> Self:
+        return self
+
+
+class FrozenDict(_Frozen, dict[str, Json]):
     """A JSON object that cannot change: equal to its plain dict, hashable, picklable."""
 
     __slots__ = ()
@@ -51,17 +63,11 @@ class FrozenDict(dict[str, Json]):
     def __reduce__(self) -> tuple[type[Self], tuple[dict[str, Json]]]:
         return type(self), (dict(self),)
 
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, _memo: object) -> Self:
-        return self
-
     __setitem__ = __delitem__ = __ior__ = _unchangeable
     clear = pop = popitem = setdefault = update = _unchangeable
 
 
-class FrozenList(list[Json]):
+class FrozenList(_Frozen, list[Json]):
     """A JSON array that cannot change: equal to its plain list, hashable, picklable."""
 
     __slots__ = ()
@@ -80,12 +86,6 @@ class FrozenList(list[Json]):
     def __reduce__(self) -> tuple[type[Self], tuple[list[Json]]]:
         return type(self), (list(self),)
 
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, _memo: object) -> Self:
-        return self
-
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _unchangeable
     append = clear = extend = insert = pop = remove = reverse = sort = _unchangeable
 
@@ -99,22 +99,13 @@ def freeze(value: object, *, surrogates: bool = False) -> Json:
 
 
 def thaw(value: Json) -> Any:
-    """A plain copy of a JSON value, which may be changed."""
+    """A plain copy of a JSON value, which may be changed; integral floats as ints, as in a frozen one."""
+    if isinstance(value, float):
+        return integral(value)
     if isinstance(value, Mapping):
         return {key: thaw(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [thaw(item) for item in value]
-    return value
-
-
-def with_integers(value: Json) -> Json:
-    """A plain copy of `value` in which every float that stands for one integer alone is that int."""
-    if isinstance(value, float):
-        return integral(value)
-    if isinstance(value, Mapping):
-        return {key: with_integers(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [with_integers(item) for item in value]
     return value
 
 

@@ -31,11 +31,6 @@ def checked_identifier(text: str) -> str:
 Identifier = Annotated[str, AfterValidator(checked_identifier)]
 
 
-def _derive(prefix: str, length: int, *parts: str | int) -> str:
-    tagged = "\x1f".join(f"i{part}" if isinstance(part, int) else f"s{part}" for part in parts)
-    return prefix + hashlib.sha256(tagged.encode("utf-8", "surrogatepass")).hexdigest()[:length]
-
-
 def derive_call_id(run_id: RunId, lane: str, turn: int, ordinal: int) -> ToolCallId:
     """The id of the `ordinal`-th call (from 0) that turn `turn` of `lane` announced."""
     return ToolCallId(_derive("call_", 24, run_id, lane, turn, ordinal))
@@ -69,3 +64,8 @@ def encoded_digest(salt: bytes, encoded: bytes) -> str:
 def call_digest(salt: bytes, tool: str, arguments: Mapping[str, object] | str) -> str:
     """The digest of a call: its tool and its arguments, or their raw text when they are no JSON object."""
     return content_digest(salt, {"arguments": arguments, "tool": tool})
+
+
+def _derive(prefix: str, length: int, *parts: str | int) -> str:
+    tagged = "\x1f".join(f"i{part}" if isinstance(part, int) else f"s{part}" for part in parts)
+    return prefix + hashlib.sha256(tagged.encode("utf-8", "surrogatepass")).hexdigest()[:length]

@@ -12,7 +12,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from psych_runtime_core.errors import NotJson
-from psych_runtime_core.frozen import FrozenDict, FrozenList, Json, freeze, thaw, with_integers
+from psych_runtime_core.frozen import FrozenDict, FrozenList, Json, freeze, thaw
 from psych_runtime_core.refusal import Refusal, refuse
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "json_equal",
     "json_text",
     "thaw",
+    "without_surrogates",
 ]
 
 
@@ -91,13 +92,22 @@ def encode_json(value: Any) -> bytes:
     try:
         return json_text(value).encode()
     except UnicodeEncodeError:
-        return _ASCII.encode(with_integers(value)).encode()
+        return _ASCII.encode(thaw(value)).encode()
 
 
 def json_text(value: Any) -> str:
     """The canonical form as text for people and models: lone surrogates stand in it as they are."""
     text = _UTF8.encode(value)
-    return _UTF8.encode(with_integers(value)) if _MAYBE_INTEGRAL.search(text) else text
+    return _UTF8.encode(thaw(value)) if _MAYBE_INTEGRAL.search(text) else text
+
+
+def without_surrogates(text: str) -> str:
+    """`text` with each surrogate pair as its character and each lone one as U+FFFD: any wire carries it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
 
 
 def decode_json(document: bytes | str, *, unique_keys: bool = False) -> Any:

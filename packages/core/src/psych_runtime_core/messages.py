@@ -11,22 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from psych_runtime_core.errors import ConversationError
 from psych_runtime_core.ids import ToolCallId
-from psych_runtime_core.jsonvalue import JsonObject
-
-
-def without_surrogates(text: str) -> str:
-    """`text` with each surrogate pair as its character and each lone one as U+FFFD: any wire carries it."""
-    if not _has_surrogate(text):
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def _has_surrogate(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return True
-    return False
+from psych_runtime_core.jsonvalue import JsonObject, without_surrogates
 
 
 def _clean(value: object) -> object:
@@ -151,7 +136,7 @@ Message = Annotated[
 ]
 
 
-def check_conversation(messages: Sequence[SystemMessage | UserMessage | AssistantMessage | ToolResultMessage]) -> None:
+def check_conversation(messages: Sequence[Message]) -> None:
     """Raise `ConversationError` unless a strict provider would take `messages`.
 
     One system message, first; each call answered by one result, in call order, right after its message;
@@ -162,7 +147,9 @@ def check_conversation(messages: Sequence[SystemMessage | UserMessage | Assistan
     for index, message in enumerate(messages):
         if isinstance(message, ToolResultMessage):
             if not due or due.pop(0) != message.call_id:
-                raise ConversationError(index, f"a result of {message.call_id}, which is not the next open call")
+                raise ConversationError(
+                    index, f"a result of {message.call_id}, which is not the next open call"
+                )
             continue
         if due:
             raise ConversationError(index, f"{message.role} message before the result of {due[0]}")
@@ -199,7 +186,7 @@ class ToolClass(StrEnum):
         return list(ToolClass).index(self)
 
 
-class ToolDefinition(MessageModel):
+class ToolDefinition(MessageModel, frozen=True):  # said again, so that type checkers know it hashes
     """A tool as a model is offered it, and what Psych must know to run it.
 
     `parameters` is a JSON Schema of an object. `timeout_seconds` bounds one run, None is unbounded.
@@ -223,10 +210,6 @@ def class_of(definition: ToolDefinition) -> ToolClass:
 # --- usage and cost ------------------------------------------------------------------------------------
 
 Tokens = Annotated[int, Field(ge=0)]
-
-
-def _sum(a: int | None, b: int | None) -> int | None:
-    return None if a is None and b is None else (a or 0) + (b or 0)
 
 
 class Usage(MessageModel):
@@ -263,6 +246,10 @@ class Usage(MessageModel):
             input_audio=_sum(self.input_audio, other.input_audio),
             output_audio=_sum(self.output_audio, other.output_audio),
         )
+
+
+def _sum(a: int | None, b: int | None) -> int | None:
+    return None if a is None and b is None else (a or 0) + (b or 0)
 
 
 # Exact or an error: 60 digits hold a million calls of any price that a provider states.

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from jsonschema_rs import Draft202012Validator, RegexOptions, ValidationError
 
 from psych_runtime_core.errors import BadSchema, Violation, pointer
-from psych_runtime_core.jsonvalue import Json, decode_json, encode_json, thaw
+from psych_runtime_core.jsonvalue import Json, decode_json, encode_json, thaw, without_surrogates
 
 MAX_SCHEMA_DEPTH = 64
 MAX_JUDGED_WHOLE = 2_000
@@ -141,8 +141,7 @@ def _plain(canonical: bytes) -> Any:
     plain = decode_json(canonical)
     if rb"\ud" not in canonical:
         return plain
-    text = json.dumps(plain, ensure_ascii=False)
-    return decode_json(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+    return decode_json(without_surrogates(json.dumps(plain, ensure_ascii=False)))
 
 
 # --- wording -------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -12,8 +12,8 @@ from psych_runtime_core.ids import Identifier
 from psych_runtime_core.jsonvalue import FrozenDict
 
 
-def _frozen_labels(labels: Mapping[str, str]) -> FrozenDict:
-    return FrozenDict(labels)
+def _frozen(labels: Mapping[str, str]) -> Mapping[str, str]:
+    return cast("Mapping[str, str]", FrozenDict(labels))
 
 
 class Scope(BaseModel):
@@ -27,5 +27,5 @@ class Scope(BaseModel):
     tenant: Identifier
     principal: Annotated[Identifier | None, Content()] = None
     labels: Annotated[
-        Mapping[Identifier, Identifier], Field(max_length=32), AfterValidator(_frozen_labels), Content({})
-    ] = FrozenDict()
+        Mapping[Identifier, Identifier], Field(max_length=32), AfterValidator(_frozen), Content({})
+    ] = _frozen({})

@@ -7,6 +7,7 @@ import os
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
+from functools import cache
 from types import TracebackType
 from typing import Literal, Self, TypeVar
 from weakref import finalize
@@ -49,6 +50,15 @@ from psych_runtime_sqlite.jobs import Work
 T = TypeVar("T")
 
 
+_DIALECT = sqlite_dialect(paramstyle="qmark")
+
+
+@cache
+def _statements() -> Statements:
+    """All statements, compiled. That takes a tenth of a second, so a process does it once."""
+    return Statements(_DIALECT)
+
+
 class SQLiteStore:
     """A `Store` in one file, for any number of processes of one machine. Call `migrate()` once.
 
@@ -69,11 +79,10 @@ class SQLiteStore:
         clock: Clock | None = None,
         read_only: bool = False,
     ) -> None:
-        dialect = sqlite_dialect(paramstyle="qmark")
-        statements = Statements(dialect)
+        statements = _statements()
         self.codec: Codec = codec or PlainCodec()
         self.clock: Clock = clock or SystemClock()
-        self._database = Database.at(path, synchronous, busy_seconds, Migrator(dialect))
+        self._database = Database.at(path, synchronous, busy_seconds, Migrator(_DIALECT))
         self._runs, self._versions = Runs(statements), Versions(statements)
         self._leases, self._lookout = Leases(statements), Lookout(statements)
         self._readers, self._read_only = checked_readers(readers), read_only

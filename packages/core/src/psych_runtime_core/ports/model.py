@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.jsonvalue import FrozenDict, Json
-from psych_runtime_core.messages import (
-    AssistantMessage,
-    Cost,
-    FinishReason,
-    SystemMessage,
-    ToolDefinition,
-    ToolResultMessage,
-    Usage,
-    UserMessage,
-)
+from psych_runtime_core.messages import Cost, FinishReason, Message, ToolDefinition, Usage
 from psych_runtime_core.scope import Scope
-
-ConversationMessage: TypeAlias = SystemMessage | UserMessage | AssistantMessage | ToolResultMessage
-ReasoningEffort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+from psych_runtime_core.spec.model import ReasoningEffort
 
 
 class ModelClient(Protocol):
@@ -61,7 +50,7 @@ class ModelRequest:
     """
 
     model: str
-    messages: tuple[ConversationMessage, ...]
+    messages: tuple[Message, ...]
     tools: tuple[ToolDefinition, ...] = ()
     tool_choice: str = "auto"
     parallel_tool_calls: bool | None = None

@@ -70,7 +70,7 @@ def emptied(cls: type[BaseModel], facts: Tree) -> Tree:
 
 def plain(value: Any) -> Any:
     """`value` as JSON holds it: exact texts for Decimals and instants, base64 for bytes."""
-    kind = type(value)
+    kind = value.__class__
     return value if kind in _PLAIN else _writer(kind)(value)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -45,6 +45,7 @@ def _free_keys(options: FrozenDict) -> FrozenDict:
     return options
 
 
+ReasoningEffort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 ModelName = Annotated[Line, Field(min_length=1, max_length=256)]
 StopText = Annotated[Whole, Field(min_length=1, max_length=64)]
 
@@ -61,7 +62,7 @@ class ModelRef(SpecModel):
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
     max_output_tokens: int | None = Field(default=None, ge=1, le=10_000_000)
-    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
+    reasoning_effort: ReasoningEffort | None = None
     tool_choice: ToolName = "auto"
     parallel_tool_calls: bool | None = None
     stop: Annotated[tuple[StopText, ...], Field(max_length=4), FromList] = ()

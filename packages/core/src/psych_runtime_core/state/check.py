@@ -49,8 +49,7 @@ def _epoch(state: RunStateView, record: Record) -> Breach | None:
     elif record.type == "attempt_started":
         legal = record.epoch > state.epoch
     else:
-        current = record.epoch == state.epoch and state.attempt_count > 0
-        legal = current or (record.type in EITHER and record.epoch == 0)
+        legal = record.epoch == state.epoch or (record.type in EITHER and record.epoch == 0)
     return (
         None if legal else Breach(Reason.STALE_EPOCH, f"epoch {record.epoch}, the Attempt has {state.epoch}")
     )

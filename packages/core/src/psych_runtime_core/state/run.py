@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -101,7 +102,7 @@ class RunStateView:  # noqa: PLW1641 - it changes, so it has no hash
     def dump(self) -> dict[str, Any]:
         """Every value of the state by name, its tables copied; equal states have equal dumps."""
         values = {name: value for name, value in vars(self).items() if name != "undo"}
-        return {name: dict(value) if type(value) is dict else value for name, value in values.items()}
+        return {name: copy(value) if value.__class__ is dict else value for name, value in values.items()}
 
     def set(self, **values: object) -> None:
         """Change single values, by name."""

@@ -16,6 +16,7 @@ from psych_runtime_core.records.tool import ToolCallFinished, ToolCallStarted
 from psych_runtime_core.records.turn import ModelCallFailed, ModelCallFinished, ModelCallStarted, TurnStarted
 from psych_runtime_core.records.wait import Resumed, Suspended
 from psych_runtime_core.state.fold import apply, empty
+from psych_runtime_core.views.report_model import PromptReport
 from psych_runtime_core.views.transcript import (
     AttemptRecords,
     CallRecords,
@@ -26,14 +27,6 @@ from psych_runtime_core.views.transcript import (
 )
 
 Said = RunAdmitted | QueueConsumed | ModelCallFinished | ToolCallFinished
-
-
-@dataclass(frozen=True, slots=True)
-class SentPrompt:
-    """A system prompt and the first record it was sent with. `text` is None where the log holds none."""
-
-    text: str | None
-    first_seq: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +55,8 @@ class RunProjection:
         self.entries: dict[str, EntryRecords] = {}
         self.aborts: list[AbortRequested] = []
         self.withheld: list[Withheld] = []
-        self.prompts: dict[str, SentPrompt] = {}
-        self.last_prompt: str | None = None
+        self.prompts: dict[str, PromptReport] = {}
+        self.last_prompt: PromptReport | None = None
         self.toolsets: dict[str, tuple[OfferedTool, ...]] = {}
         self.said: list[Said] = []
         self.parked: list[tuple[datetime, datetime]] = []
@@ -152,10 +145,11 @@ def _model_call_failed(view: RunProjection, record: ModelCallFailed) -> None:
 def _keep_sent(view: RunProjection, record: ModelCallFinished | ModelCallFailed) -> None:
     if record.sent is None:
         return
-    view.last_prompt = record.sent.prompt_hash
-    view.prompts.setdefault(record.sent.prompt_hash, SentPrompt(record.sent.system_prompt, record.seq))
-    if record.sent.tools is not None:
-        view.toolsets.setdefault(record.sent.tools_hash, record.sent.tools)
+    sent = record.sent
+    prompt = PromptReport(sent.prompt_hash, sent.system_prompt, record.seq)
+    view.last_prompt = view.prompts.setdefault(sent.prompt_hash, prompt)
+    if sent.tools is not None:
+        view.toolsets.setdefault(sent.tools_hash, sent.tools)
 
 
 def _tool_call_started(view: RunProjection, record: ToolCallStarted) -> None:

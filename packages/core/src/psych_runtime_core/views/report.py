@@ -9,7 +9,6 @@ from psych_runtime_core.views.report_model import (
     AbortReport,
     AttemptReport,
     FailureStreakTrip,
-    PromptReport,
     QueueEntryReport,
     RunReport,
 )
@@ -21,15 +20,14 @@ def report_of(view: RunProjection, version: Version) -> RunReport:
     """The report of the Run, whose Version is `version`."""
     state, settled = view.state, view.state.settled
     limits = version.spec.limits
-    last_prompt = view.prompts.get(view.last_prompt) if view.last_prompt else None
     return RunReport(
         run_id=state.run_id,
         scope=state.scope,
         version_hash=state.version_hash,
         spec_name=version.spec.name,
         spec_kind=version.spec.kind,
-        system_prompt=last_prompt.text if last_prompt else None,
-        prompts=tuple(PromptReport(key, sent.text, sent.first_seq) for key, sent in view.prompts.items()),
+        system_prompt=view.last_prompt.text if view.last_prompt else None,
+        prompts=tuple(view.prompts.values()),
         attempts=tuple(_attempt(each) for each in view.attempts),
         lanes=tuple(lanes_of(view)),
         model_calls=tuple(model_call_report(view, each) for each in view.tries),

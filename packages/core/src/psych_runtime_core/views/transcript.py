@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from psych_runtime_core.arguments import read_arguments
+from psych_runtime_core.arguments import arguments_or_text
 from psych_runtime_core.ids import ToolCallId
 from psych_runtime_core.jsonvalue import Json
 from psych_runtime_core.messages import ToolCall
@@ -104,7 +104,7 @@ class CallRecords:
     @property
     def announced_arguments(self) -> Json:
         """What the model asked for: an object, or the raw text where that is none; None once erased."""
-        return _read(self.written.arguments) if self.written else None
+        return arguments_or_text(self.written.arguments) if self.written else None
 
     @property
     def arguments(self) -> Json:
@@ -124,10 +124,3 @@ class TurnRecords:
     started: TurnStarted
     tries: list[TryRecords] = field(default_factory=list[TryRecords])
     calls: Sequence[CallRecords] = ()
-
-
-def _read(text: str) -> Json:
-    try:
-        return read_arguments(text)
-    except ValueError:
-        return text

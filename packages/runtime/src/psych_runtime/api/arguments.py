@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from psych_runtime_core.errors import EntryTooLarge, NotJson
 from psych_runtime_core.ids import checked_identifier
-from psych_runtime_core.jsonvalue import FrozenDict, Json, encode_json, freeze
+from psych_runtime_core.jsonvalue import FrozenDict, encode_json, freeze
 
 T = TypeVar("T")
 # What people give a Run beside its input.
@@ -58,14 +58,23 @@ def seconds(name: str, value: object, most: float = math.inf, *, zero: bool = Tr
     return float(value)
 
 
+def mapping(name: str, value: object) -> Mapping[Any, Any]:
+    """Any mapping."""
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{name} must be a mapping, not {type(value).__name__}")
+    return cast("Mapping[Any, Any]", value)
+
+
 def json_object(name: str, value: object, most: int = MAX_PAYLOAD_BYTES) -> FrozenDict:
     """A JSON object of at most `most` bytes, as it cannot change.
 
     Raises `TypeError` for what is no mapping, `NotJson` for what has no JSON form, `EntryTooLarge`.
     """
-    frozen = _frozen(name, value)
-    if not isinstance(frozen, FrozenDict):
-        raise TypeError(f"{name} must be a JSON object, not {type(value).__name__}")
+    try:
+        frozen = freeze(mapping(name, value), surrogates=True)
+    except NotJson as error:
+        raise error.below(name) from None
+    assert isinstance(frozen, FrozenDict), "a mapping freezes to one"
     size = len(encode_json(frozen))
     if size > most:
         raise EntryTooLarge(name, size, most)
@@ -75,12 +84,3 @@ def json_object(name: str, value: object, most: int = MAX_PAYLOAD_BYTES) -> Froz
 def spoken(name: str, value: object, most: int = MAX_PAYLOAD_BYTES) -> FrozenDict:
     """A JSON object, or a text that stands for `{"message": text}`."""
     return json_object(name, {"message": value} if isinstance(value, str) else value, most)
-
-
-def _frozen(name: str, value: object) -> Json:
-    try:
-        return freeze(value, surrogates=True)
-    except NotJson as error:
-        if isinstance(value, Mapping):
-            raise error.below(name) from None
-    return None

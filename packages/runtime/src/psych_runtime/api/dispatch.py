@@ -64,7 +64,9 @@ async def dispatch(  # noqa: PLR0913 - the options of a public call
         deadline_seconds=None
         if deadline_seconds is None
         else seconds("deadline_seconds", deadline_seconds, MAX_DEADLINE_SECONDS, zero=False),
-        delay_seconds=seconds("delay_seconds", delay_seconds or 0, MAX_DELAY_SECONDS),
+        delay_seconds=seconds(
+            "delay_seconds", 0 if delay_seconds is None else delay_seconds, MAX_DELAY_SECONDS
+        ),
         priority=whole("priority", priority, -100, 100),
     )
     scope_of(store, scope)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from psych_runtime.api.access import author, header_of, scope_of
 from psych_runtime.api.answers import Answer
-from psych_runtime.api.arguments import identifier, of_kind
+from psych_runtime.api.arguments import identifier, mapping, of_kind
 from psych_runtime.api.asked import AskedRun
 from psych_runtime.api.decisions import decision
 from psych_runtime.api.external import land, stamped, waking
@@ -82,12 +82,12 @@ async def resume_all(
     scope: Scope | None = None,
 ) -> None:
     """Answer several Waits, by their ids, in one commit: all or none. Raises as `resume` does."""
-    of_kind("answers", answers, Mapping)  # type: ignore[type-abstract]  # it is compared, never made
-    if not answers:
-        raise ValueError("answers is empty; give one Answer at least")
     named: dict[str | None, Answer] = {
-        identifier("answers", wait): of_kind("answers", answer, Answer) for wait, answer in answers.items()
+        identifier("answers", wait): of_kind("answers", answer, Answer)
+        for wait, answer in mapping("answers", answers).items()
     }
+    if not named:
+        raise ValueError("answers is empty; give one Answer at least")
     await _give(store, run_id, named, by, scope)
 
 

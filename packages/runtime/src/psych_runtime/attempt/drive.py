@@ -106,6 +106,7 @@ class Driver:
         """Stage what was observed; what a `begin` brought waits until the engine is asked about it."""
         while self._facts:
             brought = self._facts.popleft()
+            self._flights.landed(brought.effect)
             if not brought.observed:
                 self._begun.append(brought)
                 continue

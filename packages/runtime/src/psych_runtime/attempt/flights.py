@@ -8,7 +8,7 @@ import anyio.abc
 
 from psych_runtime.attempt.cut import Cut, CutReason
 from psych_runtime.attempt.inbox import Brought, Inbox
-from psych_runtime_core.engine.effects import CallModel, RunTool
+from psych_runtime_core.engine.effects import CallModel, Effect, RunTool
 
 Work = CallModel | RunTool
 Performer = Callable[[Work, Cut], Awaitable[Brought]]
@@ -19,7 +19,7 @@ class Flights:
 
     def __init__(self, group: anyio.abc.TaskGroup, inbox: Inbox, perform: Performer) -> None:
         self._group, self._inbox, self._perform = group, inbox, perform
-        self._held: dict[Work, Cut] = {}
+        self._held: dict[Effect, Cut] = {}
 
     def __len__(self) -> int:
         return len(self._held)
@@ -32,7 +32,11 @@ class Flights:
         self._held[effect] = cut
         self._group.start_soon(self._fly, effect, cut)
 
-    def cut_all_but(self, wanted: Collection[Work]) -> None:
+    def landed(self, effect: Effect) -> None:
+        """What an effect brought has been taken."""
+        self._held.pop(effect, None)
+
+    def cut_all_but(self, wanted: Collection[Effect]) -> None:
         """Cut short what the engine no longer asks for."""
         for effect, cut in self._held.items():
             if effect not in wanted:
@@ -44,6 +48,6 @@ class Flights:
             cut.make(CutReason.WORKER_STOPS)
 
     async def _fly(self, effect: Work, cut: Cut) -> None:
-        brought = await self._perform(effect, cut)
-        del self._held[effect]
-        self._inbox.put(brought)
+        # It is held until what it brought is taken: the driver may be waiting for its store just now, and
+        # would start the same effect again.
+        self._inbox.put(await self._perform(effect, cut))

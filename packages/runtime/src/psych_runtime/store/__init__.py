@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
+from psych_runtime.api.arguments import of_kind
 from psych_runtime.store.url import masked, options
 from psych_runtime_core.clock import Clock
 from psych_runtime_core.errors import UnknownStoreUrl
@@ -46,7 +47,7 @@ def open_store(
 
     Raises `UnknownStoreUrl`, `MissingExtra`, and `ValueError` for what a store does not take.
     """
-    scheme = urlsplit(url).scheme
+    scheme = urlsplit(of_kind("url", url, str)).scheme
     opener = _FIRST_PARTY.get(scheme) or _installed(scheme)
     return opener(url, migrate=migrate, read_only=read_only, codec=codec, clock=clock)
 

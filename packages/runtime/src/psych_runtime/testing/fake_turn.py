@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from psych_runtime_core.jsonvalue import Json
-from psych_runtime_core.messages import Cost, FinishReason, Usage, without_surrogates
+from psych_runtime_core.jsonvalue import Json, without_surrogates
+from psych_runtime_core.messages import Cost, FinishReason, Usage
 from psych_runtime_core.ports.model import (
     ReasoningDelta,
     RefusalDelta,

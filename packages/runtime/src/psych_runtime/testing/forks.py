@@ -86,13 +86,13 @@ class Forks:
 
 
 @asynccontextmanager
-async def forks_of(module: str, argument: str, folder: Path) -> AsyncGenerator[Forks]:
-    """Forks of a process that runs `module` with `argument`; it and they end with the block."""
+async def forks_of(module: str, *arguments: str, folder: Path) -> AsyncGenerator[Forks]:
+    """Forks of a process that runs `module`, with a socket in `folder`; it and they end with the block."""
     template = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
         module,
-        argument,
+        *arguments,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from psych_runtime import Runtime, Scope, Worker, dispatch, status
+from psych_runtime import Runtime, Scope, ToolRegistry, Worker, dispatch, status
 from psych_runtime.testing.fake_model import FakeModel
 from psych_runtime.testing.gated import Gate, GatedModel, GatedPolicy, GatedStore, gated_tools
 from psych_runtime.testing.ledger import EffectLedger, Invocation
@@ -72,7 +72,7 @@ async def play(scenario: Scenario, store: Store, pace: Pace, switch: Switch | No
     outsides = [Outside(scenario, store, run_id, taken[run_id].append) for run_id in run_ids]
     world = asyncio.gather(*(outside.live() for outside in outsides))
     heads: list[bytes] = []
-    cast = Cast(scenario, store, ledger, model, pace, heads.append)
+    cast = Cast(scenario, store, model, ledger.wrap(scenario.registry()), pace, heads.append)
     killed_at = began_at
     try:
         if switch is not None:
@@ -84,9 +84,7 @@ async def play(scenario: Scenario, store: Store, pace: Pace, switch: Switch | No
     finally:
         world.cancel()
     return Played(
-        runs=tuple(
-            [await _played(store, outside, run_id) for outside, run_id in zip(outsides, run_ids, strict=True)]
-        ),
+        runs=tuple([await played_run(store, run_id, taken[run_id]) for run_id in run_ids]),
         effects=ledger.invocations,
         heads=tuple(heads),
         seconds=ended_at - began_at,
@@ -100,15 +98,15 @@ class Cast:
 
     scenario: Scenario
     store: Store
-    ledger: EffectLedger
     model: ModelClient
+    tools: ToolRegistry
     pace: Pace
     on_head: Callable[[bytes], None]
 
     def worker(self, gate: Gate | None = None) -> Worker:
-        """A Worker with tools registered anew; all its ports are behind `gate`."""
+        """A Worker; all its ports are behind `gate`."""
         ports: dict[str, Any] = {"policy": AllowAll(), **self.scenario.runtime}
-        store, model, registry = self.store, self.model, self.ledger.wrap(self.scenario.registry())
+        store, model, registry = self.store, self.model, self.tools
         if gate is not None:
             store, model = GatedStore(store, gate, self.on_head), GatedModel(model, gate)
             registry, ports["policy"] = gated_tools(registry, gate), GatedPolicy(ports["policy"], gate)
@@ -117,7 +115,7 @@ class Cast:
 
     async def drive(
         self,
-        world: asyncio.Future[list[None]],
+        world: asyncio.Future[Any],
         run_ids: Sequence[RunId],
         *,
         switch: Switch | None = None,

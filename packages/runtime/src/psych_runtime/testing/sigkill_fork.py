@@ -1,6 +1,6 @@
 """The process that plays a scenario until it is killed: forked off a template that has it loaded.
 
-Run as `python -m psych_runtime.testing.sigkill_fork module:scenario`.
+Run as `python -m psych_runtime.testing.sigkill_fork module:scenario store-url`.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def scenario_of(target: str) -> Scenario:
     return made
 
 
-def main(target: str) -> None:
+def main(target: str, url: str) -> None:
     """Fork for each line of orders, and tell each end, until the orders end."""
     scenario = scenario_of(target)
-    gc.freeze()
+    _warm_up(scenario, url)
     awake, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -68,6 +68,17 @@ def main(target: str) -> None:
             forks.update(_fork(scenario, json.loads(line)) for line in lines)
     for pid in forks:
         os.kill(pid, signal.SIGKILL)
+
+
+def _warm_up(scenario: Scenario, url: str) -> None:
+    """Do what each fork would do again. No thread and no connection stays of it."""
+
+    async def open_and_close() -> None:
+        async with open_store(url):
+            scenario.registry()
+
+    asyncio.run(open_and_close())
+    gc.freeze()
 
 
 def _fork(scenario: Scenario, orders: Orders) -> int:
@@ -147,9 +158,10 @@ async def _play(scenario: Scenario, orders: Orders, line: _Line) -> None:
         model = scenario.model()
         pass_over(model, await played_run(store, run_id, ()), scenario.spec.name)
         outside = Outside(scenario, store, run_id, lambda done: line.say(acknowledged=done))
-        world = asyncio.gather(outside.live())
+        world = asyncio.ensure_future(outside.live())
         pace = Pace(**orders["pace"])
-        cast = Cast(scenario, store, ledger, model, pace, lambda head: line.say(head=head.hex()))
+        tools = ledger.wrap(scenario.registry())
+        cast = Cast(scenario, store, model, tools, pace, lambda head: line.say(head=head.hex()))
         await cast.drive(world, [run_id], gate=_Gate(line, orders["kill_at"]))
 
 
@@ -169,4 +181,4 @@ def pass_over(model: ModelClient, run: PlayedRun, agent: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -95,7 +95,7 @@ def _end(run: PlayedRun) -> tuple[str, Json]:
     if not settled:
         return "open", None
     failure = settled[-1].failure
-    return settled[-1].state, failure.message if failure else settled[-1].output
+    return settled[-1].state, (failure.traceback or failure.message) if failure else settled[-1].output
 
 
 def _done(effects: Iterable[Invocation]) -> list[tuple[str, str]]:

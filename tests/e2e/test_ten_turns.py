@@ -1,0 +1,131 @@
+"""The ten-turn Run, on every store, under every crash, loss and delay: the same answer, every effect once."""
+
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+import pytest
+
+from psych_runtime import Head, InMemoryStore, Store, StoreUnavailable
+from psych_runtime.testing import ConflictingStore, StoreProxy, VirtualClock, crash_everywhere, run_virtual
+from psych_runtime.testing.play import Pace, Played, play
+from psych_runtime.testing.verdict import unknown_calls, violations
+from psych_runtime_core.ports.store import Write
+from psych_runtime_core.records.queue import QueueConsumed
+from psych_runtime_core.records.run import RunSettled
+from tests.e2e.scenes import FOLLOW_UP, STEER, scenario
+from tests.e2e.stage import SlowStore, only
+
+T = TypeVar("T")
+PACE = Pace(lease=30.0, poll=5.0)
+
+
+def played(disturbed: Callable[[Store], Store] = lambda store: store) -> Played:
+    """The scenario in virtual time, its Worker and its people on a store that is disturbed."""
+    return run_virtual(lambda: play(scenario, disturbed(InMemoryStore(clock=VirtualClock())), PACE))
+
+
+@pytest.fixture(scope="module")
+def baseline() -> Played:
+    return played()
+
+
+def test_it_answers_with_all_that_was_said_and_done(baseline: Played) -> None:
+    assert list(violations(scenario, baseline, baseline)) == []
+    (run,) = baseline.runs
+    (settled,) = only(RunSettled, run.records)
+    answer = str(settled.output)
+    assert "refunded 900 for A1" in answer
+    assert "refunded 400 for B2" in answer
+    assert "reserved 6 of cup" in answer
+    assert answer.count(STEER) == answer.count(FOLLOW_UP) == 1
+    assert len(baseline.effects) == 13
+    assert len(only(QueueConsumed, run.records)) == 2
+
+
+async def test_it_goes_the_same_on_every_store(store: Store, baseline: Played) -> None:
+    after = await play(scenario, store, Pace(lease=5.0, poll=0.5, patience=30.0))
+    if isinstance(store, ConflictingStore):
+        assert store.landed > 20
+        return  # its foreign message is in the answer
+    assert list(violations(scenario, baseline, after)) == []
+
+
+def test_a_worker_may_die_before_and_after_each_call_of_its_ports() -> None:
+    report = crash_everywhere(scenario)
+    assert report.points > 150
+    assert 0 < len(report.unknown) < report.points / 3
+
+
+def test_a_worker_may_die_at_any_await() -> None:
+    assert crash_everywhere(scenario, at="awaits", limit=80).points == 80
+
+
+def test_somebody_else_may_write_before_each_commit(baseline: Played) -> None:
+    stores: list[ConflictingStore] = []
+
+    def conflicting(store: Store) -> Store:
+        stores.append(ConflictingStore(store))
+        return stores[0]
+
+    after = played(conflicting)
+    text = answer_of(after)
+    assert text.replace("A word from outside.\n", "") == answer_of(baseline)
+    assert done(after) == done(baseline)
+    assert not any(map(unknown_calls, after.runs))
+    assert stores[0].landed > 20
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_store_may_take_its_time(baseline: Played, seed: int) -> None:
+    drawn = random.Random(seed)
+    after = played(lambda store: SlowStore(store, lambda: drawn.choice([0.0, 0.001, 0.004, 0.02])))
+    assert list(violations(scenario, baseline, after)) == []
+
+
+class LossyStore(StoreProxy):
+    """Loses answers: of a write that took effect, or of one that did not."""
+
+    def __init__(self, store: Store, lost: Callable[[], bool], *, landed: bool) -> None:
+        super().__init__(store)
+        self._lost, self._landed = lost, landed
+        self.losses = 0
+
+    async def _through(self, name: str, call: Callable[[], Awaitable[T]]) -> T:
+        if not self._lost():
+            return await call()
+        self.losses += 1
+        if self._landed:
+            await call()
+        raise StoreUnavailable(name, "the answer was lost", "unknown")
+
+
+@pytest.mark.parametrize("landed", [True, False], ids=["landed", "not landed"])
+@pytest.mark.parametrize("seed", range(6))
+def test_answers_of_the_store_may_be_lost(baseline: Played, seed: int, landed: bool) -> None:
+    drawn, stores = random.Random(seed), list[LossyStore]()
+
+    class CommitsAlone(LossyStore):
+        async def commit(self, writes: Sequence[Write]) -> tuple[Head, ...]:
+            return await super()._through("commit", lambda: self._store.commit(writes))
+
+        async def _through(self, name: str, call: Callable[[], Awaitable[T]]) -> T:
+            return await call()
+
+    def lossy(store: Store) -> Store:
+        stores.append(CommitsAlone(store, lambda: drawn.random() < 0.4, landed=landed))
+        return stores[0]
+
+    after = played(lossy)
+    assert stores[0].losses > 5
+    assert list(violations(scenario, baseline, after)) == []
+
+
+def answer_of(played: Played) -> str:
+    (settled,) = only(RunSettled, played.runs[0].records)
+    assert settled.output is not None
+    return str(settled.output["text"])
+
+
+def done(played: Played) -> list[tuple[str, str]]:
+    return sorted((each.tool, each.arguments_digest) for each in played.effects)
