@@ -12,16 +12,20 @@ from typing import Literal
 
 import anyio
 
+from psych_runtime import (
+    AgentSpec,
+    CodeTool,
+    InMemoryStore,
+    Limits,
+    ModelCallContext,
+    ModelRef,
+    ModelRequest,
+    Store,
+    ToolRegistry,
+)
 from psych_runtime.store.sqlite import SQLiteStore
 from psych_runtime.testing.fake_model import FakeModel
-from psych_runtime.tools.registry import ToolRegistry
-from psych_runtime_core.ports.model import ModelCallContext, ModelRequest, StreamEvent
-from psych_runtime_core.ports.store import Store
-from psych_runtime_core.spec.agent import AgentSpec
-from psych_runtime_core.spec.limits import Limits
-from psych_runtime_core.spec.model import ModelRef
-from psych_runtime_core.spec.tools import CodeTool
-from psych_runtime_memory import InMemoryStore
+from psych_runtime_core.ports.model import StreamEvent
 
 StoreKind = Literal["memory", "SQLite"]
 KINDS: tuple[StoreKind, ...] = ("memory", "SQLite")

@@ -16,7 +16,7 @@ from benchmarks.agents import AGENT, REGISTRY, TimedModel, new_store
 from benchmarks.figure import Figure, at_most
 from benchmarks.setting import Setting
 from benchmarks.turns import turn_seconds
-from psych_runtime.sessions import session
+from psych_runtime import session
 
 ANSWERED = frozenset({"model_call_finished", "tool_call_started"})
 

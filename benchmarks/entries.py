@@ -12,12 +12,10 @@ from benchmarks.agents import AGENT, REGISTRY, TimedModel, lookup_order
 from benchmarks.figure import Figure, at_most
 from benchmarks.logs import CODEC, LongLog, long_log
 from benchmarks.setting import Setting, Side
-from psych_runtime.sessions import session
+from psych_runtime import CodeTool, Entry, InMemoryStore, session
 from psych_runtime_core.jsonvalue import decode_json
-from psych_runtime_core.records import GENESIS, Entry, encode
+from psych_runtime_core.records import GENESIS, encode
 from psych_runtime_core.records.tree import join
-from psych_runtime_core.spec.tools import CodeTool
-from psych_runtime_memory import InMemoryStore
 
 TOOLS = 40
 PROMPT_BYTES = 60_000

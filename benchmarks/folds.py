@@ -9,8 +9,8 @@ from benchmarks.agents import AGENT
 from benchmarks.figure import Figure, at_most
 from benchmarks.logs import LongLog, long_log, turns_for
 from benchmarks.setting import Setting
+from psych_runtime import Version
 from psych_runtime_core.state.fold import fold
-from psych_runtime_core.version import Version
 from psych_runtime_core.views.answer import answer_of
 from psych_runtime_core.views.projection import project
 from psych_runtime_core.views.report import report_of

@@ -9,14 +9,11 @@ from benchmarks.agents import AGENT
 from benchmarks.figure import Figure, at_most
 from benchmarks.logs import RECORDS_A_TURN, LongLog, long_log, turns_for
 from benchmarks.setting import Setting
+from psych_runtime import Record, RunStateView, Version, VersionHash
 from psych_runtime_core.engine.decide import next_effects
 from psych_runtime_core.engine.plan import Plan
 from psych_runtime_core.engine.prompt import Conversation
-from psych_runtime_core.ids import VersionHash
-from psych_runtime_core.records import Record
 from psych_runtime_core.state.fold import apply, fold, rewind, stage
-from psych_runtime_core.state.run import RunStateView
-from psych_runtime_core.version import Version
 
 TURNS_TIMED = 20
 CALLS_TIMED = 1_000

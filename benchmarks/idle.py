@@ -17,8 +17,7 @@ from benchmarks.agents import REGISTRY, TimedModel, new_store
 from benchmarks.figure import Figure, at_most
 from benchmarks.runs import working
 from benchmarks.setting import Setting
-from psych_runtime.runtime import Runtime
-from psych_runtime.worker.worker import Worker
+from psych_runtime import Runtime, Worker
 
 POLL_SECONDS = 0.25
 # What each connection of this process has executed.

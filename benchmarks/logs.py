@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
+from psych_runtime import Entry, PlainCodec, Record, RunId, Scope
 from psych_runtime.testing.log_builder import LogBuilder
-from psych_runtime_core.ids import RunId
 from psych_runtime_core.jsonvalue import Json
-from psych_runtime_core.records import Entry, PlainCodec, Record, decode
-from psych_runtime_core.scope import Scope
+from psych_runtime_core.records import decode
 
 RECORDS_A_TURN = 5
 LINES = 10

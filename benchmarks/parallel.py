@@ -13,11 +13,7 @@ from benchmarks.agents import KINDS, REGISTRY, StoreKind, TimedModel, new_store
 from benchmarks.figure import Figure, at_least
 from benchmarks.runs import append, new_run, settled, working
 from benchmarks.setting import Setting
-from psych_runtime.runtime import Runtime
-from psych_runtime.worker.worker import Worker
-from psych_runtime_core.ids import RunId
-from psych_runtime_core.ports.store import Store
-from psych_runtime_core.records import Head
+from psych_runtime import Head, RunId, Runtime, Store, Worker
 
 
 def measure(setting: Setting) -> Iterator[Figure]:

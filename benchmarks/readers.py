@@ -18,8 +18,8 @@ from benchmarks.figure import Figure, at_most
 from benchmarks.processes import started
 from benchmarks.runs import BODY, append, new_run
 from benchmarks.setting import Setting
+from psych_runtime import RunId
 from psych_runtime.store.sqlite import SQLiteStore
-from psych_runtime_core.ids import RunId
 
 # How often the bare reader looks: as often as a watch on a log does.
 LOOK_SECONDS = 0.010

@@ -16,12 +16,8 @@ from benchmarks.figure import Figure, at_most
 from benchmarks.processes import started
 from benchmarks.runs import new_run, settled, working
 from benchmarks.setting import Setting
-from psych_runtime.runtime import Runtime
+from psych_runtime import ModelClient, Runtime, Store, ToolRegistry, Worker
 from psych_runtime.store.sqlite import SQLiteStore
-from psych_runtime.tools.registry import ToolRegistry
-from psych_runtime.worker.worker import Worker
-from psych_runtime_core.ports.model import ModelClient
-from psych_runtime_core.ports.store import Store
 
 # The shortest lease there is.
 LEASE_SECONDS = 1.0

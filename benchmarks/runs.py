@@ -8,13 +8,8 @@ from contextlib import asynccontextmanager
 import anyio
 
 from benchmarks.agents import AGENT
-from psych_runtime.api.dispatch import dispatch
-from psych_runtime.worker.worker import Worker
-from psych_runtime_core.ids import RunId
-from psych_runtime_core.ports.store import Store
-from psych_runtime_core.records import Head
-from psych_runtime_core.records.entry import Entry, chain
-from psych_runtime_core.scope import Scope
+from psych_runtime import Entry, Head, RunId, Scope, Store, Worker, dispatch
+from psych_runtime_core.records.entry import chain
 
 SCOPE = Scope(tenant="acme")
 BODY = b"x" * 400

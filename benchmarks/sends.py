@@ -11,9 +11,7 @@ from benchmarks.agents import KINDS, StoreKind, new_store
 from benchmarks.figure import Figure, at_most
 from benchmarks.runs import new_run
 from benchmarks.setting import Setting
-from psych_runtime.api.send import send
-from psych_runtime_core.ids import RunId
-from psych_runtime_core.ports.store import Store
+from psych_runtime import RunId, Store, send
 
 SENDS = 50
 

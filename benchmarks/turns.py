@@ -10,8 +10,7 @@ from benchmarks.agents import KINDS, REGISTRY, StoreKind, TimedModel, around, ne
 from benchmarks.figure import Figure, at_most
 from benchmarks.runs import new_run, settled, working
 from benchmarks.setting import Setting
-from psych_runtime.runtime import Runtime
-from psych_runtime.worker.worker import Worker
+from psych_runtime import Runtime, Worker
 
 
 def measure(setting: Setting) -> Iterator[Figure]:

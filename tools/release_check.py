@@ -103,7 +103,8 @@ def install(python: Path, requirement: str, others: Path) -> None:
     """
     pip = [UV, "pip", "install", "--quiet", "--python", str(python)]
     run([*pip, "--no-deps", "--require-hashes", "--requirement", str(others)])
-    run([*pip, "--no-index", "--find-links", str(DIST), f"{requirement}=={VERSION}"])
+    # A cache finds a wheel by its version, and ours is built anew under the same one.
+    run([*pip, "--no-cache", "--no-index", "--find-links", str(DIST), f"{requirement}=={VERSION}"])
     run([UV, "pip", "check", "--quiet", "--python", str(python)])
 
 

@@ -112,6 +112,12 @@ async def ended(store: Store, run_id: RunId, ledger: EffectLedger | None = None)
     return state
 
 
+async def until(holds: Callable[[], bool], seconds: float = 0.05) -> None:
+    """Look every few moments until it holds."""
+    while not holds():  # noqa: ASYNC110 - what it looks at tells nobody
+        await asyncio.sleep(seconds)
+
+
 async def audited(store: Store, run_id: RunId, ledger: EffectLedger | None = None) -> None:
     """Nothing is wrong with the log as it stands."""
     header = await store.get_run(run_id)

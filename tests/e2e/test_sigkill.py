@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from psych_runtime.testing import sigkill_everywhere
 
 
+@pytest.mark.timeout(300)
 def test_a_process_may_be_killed_at_every_commit_and_around_every_tool(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/{{}}.db"
     report = sigkill_everywhere("tests.e2e.scenes:scenario", store_url=url, points=1_000)

@@ -4,7 +4,7 @@ import asyncio
 
 from psych_runtime.testing.fake_model import FakeModel
 
-from psych_runtime import AgentSpec, ModelRef, TerminalState, session, status, verify
+from psych_runtime import AgentSpec, ModelRef, TerminalState, open_store, session, status, verify
 from psych_runtime.store.sqlite import SQLiteStore
 
 
@@ -15,8 +15,8 @@ async def main() -> None:
     spec = AgentSpec(
         name="release", instructions="Say whether it holds.", model=ModelRef(model="fake-standard")
     )
-    async with SQLiteStore("release.db") as store, session(model, store=store) as psych:
-        await store.migrate()
+    durable = open_store("sqlite:///release.db", migrate=True)
+    async with durable as store, session(model, store=store) as psych:
         answer = await psych.ask(spec, "Does it hold?")
         assert answer.result() == "It holds."
     async with SQLiteStore("release.db", read_only=True) as store:

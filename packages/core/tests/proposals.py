@@ -85,15 +85,17 @@ VERBS: dict[str, Verb] = {
 }
 TYPES = sorted({verb.partition(" ")[0] for verb in VERBS})
 GIVEN = ["queue_enqueued steer", "queue_enqueued follow_up", "attempt_started"]
+ANSWERS = ["model_call_finished calls"] * 6
+WAITS = ["suspended"] * 12 + ["resumed yes", "resumed edited", "resumed no", "tool_call_started"] * 3
 # What mostly follows: of a walk that drew evenly, few would come to a call, or stay open for long.
 FOLLOW: dict[str, list[str]] = {
     "new": ["run_admitted"],
-    "queued": ["attempt_started", *GIVEN],
-    "ready": ["turn_started", "turn_started", *GIVEN],
-    "asking": ["queue_consumed", "model_call_started", *GIVEN],
-    "calling": [verb for verb in VERBS if verb.startswith("model_call")] + GIVEN,
-    "acting": [verb for verb in VERBS if verb.startswith(("tool_call", "suspended", "resumed"))] + GIVEN,
-    "answered": ["turn_started", "run_settled completed", *GIVEN],
+    "queued": [*["attempt_started"] * 4, *GIVEN],
+    "ready": [*["turn_started"] * 6, *GIVEN],
+    "asking": ["queue_consumed", *["model_call_started"] * 5, *GIVEN],
+    "calling": [*(verb for verb in VERBS if verb.startswith("model_call")), *ANSWERS, *GIVEN],
+    "acting": [*(verb for verb in VERBS if verb.startswith(("tool_call", "resumed"))), *WAITS, *GIVEN],
+    "answered": [*["turn_started"] * 3, "run_settled completed", *GIVEN],
     "failed": ["run_settled failed", *GIVEN, *GIVEN],
 }
 MISSES: tuple[Fields, ...] = (
@@ -111,9 +113,9 @@ MISSES: tuple[Fields, ...] = (
 def proposal(tape: Tape, state: RunStateView) -> Record:
     """A record of any type: mostly one that the state implies, at times beside that."""
     likely = FOLLOW.get(standing(state), ["abort_requested"])
-    verb = any_verb(tape) if tape.chance(112) else tape.one_of(likely)
+    verb = any_verb(tape) if tape.chance(96) else tape.one_of(likely)
     proposer = Proposer(state).at(8 * tape.below(256))
-    VERBS[verb](proposer, tape.below(3), tape.one_of(MISSES) if tape.chance(24) else {})
+    VERBS[verb](proposer, tape.below(3), tape.one_of(MISSES) if tape.chance(36) else {})
     return proposer.made[0]
 
 

@@ -131,8 +131,8 @@ def test_a_message_between_two_equal_calls_changes_no_tally() -> None:
 
 # Everything is wrong with this call at once; each step takes the first cause away.
 ORDER: list[tuple[str, dict[str, Any]]] = [
-    ("truncated_call", {"finish": FinishReason.LENGTH}),
-    ("content_filter", {"finish": FinishReason.CONTENT_FILTER}),
+    ("truncated_call", {"finish": FinishReason.LENGTH, "max_tool_calls_per_turn": 1}),
+    ("content_filter", {"finish": FinishReason.CONTENT_FILTER, "max_tool_calls_per_turn": 1}),
     ("too_many_calls", {"max_tool_calls_per_turn": 1, "max_steps": 3}),
     ("budget_exhausted", {"max_steps": 3}),
     ("failure_streak", {"failure_streak_threshold": 3}),

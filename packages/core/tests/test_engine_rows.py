@@ -24,6 +24,7 @@ from packages.core.tests.plans import plans
 from psych_runtime.testing.clock import START
 from psych_runtime.testing.log_builder import MODEL, LogBuilder
 from psych_runtime_core.engine import wording
+from psych_runtime_core.engine.calls import call_effects
 from psych_runtime_core.engine.decide import due_effects, next_effects
 from psych_runtime_core.engine.effects import Append, CallModel, Effect, Park, RunTool, Settle, ToolMode
 from psych_runtime_core.engine.plan import Plans
@@ -35,6 +36,7 @@ from psych_runtime_core.records.queue import QueueConsumed
 from psych_runtime_core.records.run import RunSettled
 from psych_runtime_core.records.turn import ModelCallStarted, TurnStarted
 from psych_runtime_core.records.wait import Resumed
+from psych_runtime_core.spec.limits import Limits
 
 PLANS = plans()
 NOW = START + timedelta(seconds=100)
@@ -310,6 +312,11 @@ def test_an_unsafe_call_of_a_dead_attempt_is_unknown_and_never_run() -> None:
 def test_an_approved_call_whose_worker_dies_is_unknown() -> None:
     log = waiting().resumed().tool_started().attempt()
     assert does(log) == (Append((ended(log.state().calls_of("")[0], ToolOutcome.UNKNOWN),)),)
+
+
+def test_a_call_whose_wait_expired_has_nothing_of_its_own() -> None:
+    state = waiting().resumed(**EXPIRED).state()
+    assert call_effects(Limits(), state, state.lanes[""]) == ()
 
 
 @pytest.mark.parametrize("reason", ["not today", "", 7], ids=["said", "unsaid", "no text"])

@@ -46,6 +46,7 @@ CAUSES: dict[str, tuple[Callable[[LogBuilder], RunStateView], float, tuple[str, 
     "deadline": (lambda log: log.state(), 900, ("aborted", "deadline")),
     "abort over deadline": (lambda log: log.abort().state(), 900, ("aborted", None)),
     "erased over deadline": (erased, 900, ("failed", "erased")),
+    "abort over erased": (lambda log: erased(log.abort()), 100, ("aborted", None)),
 }
 causes = pytest.mark.parametrize(("stop", "seconds", "end"), CAUSES.values(), ids=CAUSES)
 Stop = Callable[[LogBuilder], RunStateView]
@@ -101,6 +102,7 @@ def test_a_call_that_runs_here_is_the_drivers_to_cut_short() -> None:
     assert next_effects(PLANS, state, NOW) == (Append((ended(announced, ToolOutcome.ABORTED),)),)
     alone = acting(TWO).tool_started(0).refused(1).abort().state()
     assert next_effects(PLANS, alone, NOW) == (Park(DEADLINE),)
+    assert next_effects(PLANS, started().state(), DEADLINE) == (Park(None),)
 
 
 def test_a_retry_that_waits_is_given_up() -> None:

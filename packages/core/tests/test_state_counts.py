@@ -299,6 +299,12 @@ def test_an_abort_or_the_end_closes_the_waiting() -> None:
     assert (log.state().parked_seconds, log.state().waits) == (40, {})
 
 
+def test_an_approved_call_that_begins_is_no_longer_held() -> None:
+    log = waiting(calls_of("pay", "look")).suspended(1).resumed(0).tool_started(0)
+    assert log.state().lanes[""].held == 1
+    assert log.resumed(1, approved=False).refused(1).state().lanes[""].held == 0
+
+
 def test_a_denied_and_an_expired_wait_are_no_longer_waited_for() -> None:
     assert not waiting().resumed(approved=False).state().open_waits
     expired = waiting().resumed(approved=None, cause="expired").state()

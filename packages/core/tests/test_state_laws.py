@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 import pytest
 from hypothesis import given, settings
 
+from packages.core.tests.codecs import SealingCodec
 from packages.core.tests.proposals import proposal
 from packages.core.tests.tape import Tape, tapes
 from psych_runtime_core.errors import CorruptLog
 from psych_runtime_core.ids import RunId
-from psych_runtime_core.records import Record
+from psych_runtime_core.records import GENESIS, Entry, Record, decode, encode, verify
 from psych_runtime_core.records.record import RECORD_CLASSES
+from psych_runtime_core.scope import Scope
 from psych_runtime_core.state.check import check
 from psych_runtime_core.state.fold import apply, empty, fold, keep, rewind, stage
 from psych_runtime_core.state.lane import LanePhase
@@ -21,6 +23,7 @@ from psych_runtime_core.state.legal import LANE_TABLE, RUN_TABLE, group_of
 from psych_runtime_core.state.run import RunStateView
 
 RUN = RunId("run_test")
+ACME = Scope(tenant="acme")
 Cell = tuple[str, str, bool]
 
 
@@ -140,6 +143,23 @@ def test_a_staged_record_of_any_type_leaves_no_trace_when_it_is_rewound() -> Non
 
     walks()
     assert seen == set(RECORD_CLASSES)
+
+
+@given(tapes(240))
+def test_a_legal_log_is_as_legal_when_its_content_is_erased(tape: Tape) -> None:
+    walk, codec, head = walked(tape), SealingCodec(), GENESIS
+    entries: list[Entry] = []
+    for record in walk.records:
+        entries.append(encode(record, after=head, scope=ACME, codec=codec))
+        head = entries[-1].head
+    codec.destroy(ACME.tenant)
+    erased = fold((decode(entry, run_id=RUN, scope=ACME, codec=codec) for entry in entries), run_id=RUN)
+    assert (erased.phase, erased.meter) == (walk.state.phase, walk.state.meter)
+    assert {name: lane.phase for name, lane in erased.lanes.items()} == {
+        name: lane.phase for name, lane in walk.state.lanes.items()
+    }
+    assert erased.waits.keys() == walk.state.waits.keys()
+    assert verify(entries, run_id=RUN) == head
 
 
 @given(tapes(240))

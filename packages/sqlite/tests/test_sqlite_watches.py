@@ -56,10 +56,12 @@ async def test_an_append_of_another_process_wakes_a_reader(store: SQLiteStore, p
 
 async def test_ready_work_of_another_process_wakes_a_worker(store: SQLiteStore, path: Path) -> None:
     await store.claim(WORKER)
-    with children(("come_and_go", path, "a", 0.1)) as (writer,):
+    with children(("start", path, "other")) as (starter,):
+        assert starter.line() == "ready"
         async with store.changes(ready=True) as watch:
+            starter.say("go")
             assert await watch.wait(20) == Hint(ready=True)
-        assert writer.finish() != ["0"]
+        assert starter.finish() == ["0"]
 
 
 async def test_every_append_of_another_handle_is_told_though_nobody_waits_at_that_moment(

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 
 from psych_runtime_core.jsonvalue import FrozenDict, Json, JsonObject, decode_json, freeze
 
+MAX_ARGUMENTS_BYTES = 1024 * 1024
+"""What the arguments of one call may have, as JSON in UTF-8."""
+
 
 def read_arguments(text: str) -> JsonObject:
     """The one JSON object that `text` is, a blank one being empty.

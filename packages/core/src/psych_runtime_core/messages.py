@@ -186,7 +186,7 @@ class ToolClass(StrEnum):
         return list(ToolClass).index(self)
 
 
-class ToolDefinition(MessageModel, frozen=True):  # said again, so that type checkers know it hashes
+class ToolDefinition(MessageModel):
     """A tool as a model is offered it, and what Psych must know to run it.
 
     `parameters` is a JSON Schema of an object. `timeout_seconds` bounds one run, None is unbounded.

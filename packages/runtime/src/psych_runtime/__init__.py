@@ -103,7 +103,7 @@ _ERRORS = {
 
 _FAMILIES = (_FRONT, _SPECS, _RECORDS, _VIEWS, _TOOLS_AND_MODELS, _PORTS, _ERRORS)
 _HOMES = {name: module for family in _FAMILIES for module, names in family.items() for name in names.split()}
-__all__ = list(_HOMES)
+__all__ = list(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]  # the stub lists them for checkers
 
 
 def __getattr__(name: str) -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, TypeGuard, TypeVar
 
 from psych_runtime_core.errors import EntryTooLarge, NotJson
 from psych_runtime_core.ids import checked_identifier
@@ -60,9 +60,13 @@ def seconds(name: str, value: object, most: float = math.inf, *, zero: bool = Tr
 
 def mapping(name: str, value: object) -> Mapping[Any, Any]:
     """Any mapping."""
-    if not isinstance(value, Mapping):
+    if not _is_mapping(value):
         raise TypeError(f"{name} must be a mapping, not {type(value).__name__}")
-    return cast("Mapping[Any, Any]", value)
+    return value
+
+
+def _is_mapping(value: object) -> TypeGuard[Mapping[Any, Any]]:
+    return isinstance(value, Mapping)
 
 
 def json_object(name: str, value: object, most: int = MAX_PAYLOAD_BYTES) -> FrozenDict:

@@ -25,8 +25,8 @@ from psych_runtime_core.spec.document import Spec
 from psych_runtime_core.version import Version
 
 MAX_INPUT_BYTES = 1024 * 1024
-MAX_DEADLINE_SECONDS = 86_400
-MAX_DELAY_SECONDS = 31_536_000
+MAX_DEADLINE = 86_400
+MAX_DELAY = 31_536_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +57,14 @@ async def dispatch(  # noqa: PLR0913 - the options of a public call
 
     Raises `VersionNotFound`, `SpecValidationError`, and `IdempotencyConflict` naming what differs.
     """
+    if deadline_seconds is not None:
+        seconds("deadline_seconds", deadline_seconds, MAX_DEADLINE, zero=False)
     order = _Order(
         scope=of_kind("scope", scope, Scope),
         input=spoken("input", {} if input is None else input, MAX_INPUT_BYTES),
         key=None if idempotency_key is None else identifier("idempotency_key", idempotency_key),
-        deadline_seconds=None
-        if deadline_seconds is None
-        else seconds("deadline_seconds", deadline_seconds, MAX_DEADLINE_SECONDS, zero=False),
-        delay_seconds=seconds(
-            "delay_seconds", 0 if delay_seconds is None else delay_seconds, MAX_DELAY_SECONDS
-        ),
+        deadline_seconds=deadline_seconds,
+        delay_seconds=0.0 if delay_seconds is None else seconds("delay_seconds", delay_seconds, MAX_DELAY),
         priority=whole("priority", priority, -100, 100),
     )
     scope_of(store, scope)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import logging
 import traceback
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from functools import cache
 from importlib.metadata import version as installed_version
+from typing import TypeVar
 
 from psych_runtime.attempt.context import AttemptContext
 from psych_runtime.attempt.drive import Driver, Pace
 from psych_runtime.attempt.journal import Journal, LogDiverged, LostRace
 from psych_runtime.attempt.loaded import Loaded
 from psych_runtime.attempt.outcome import Ended, Outcome
+from psych_runtime.attempt.patience import answered
 from psych_runtime.attempt.perform import no_performer, performer
 from psych_runtime.attempt.permission import run_is_allowed
 from psych_runtime.attempt.plans import Unserved
@@ -37,6 +40,7 @@ from psych_runtime_core.records.facts import FailureKind, TerminalState, ToolFai
 from psych_runtime_core.records.run import AttemptStarted
 
 logger = logging.getLogger("psych_runtime.attempt")
+T = TypeVar("T")
 # A Run whose Worker dies again and again rests this long at the most before it is tried again.
 LONGEST_REST_SECONDS = 300
 
@@ -85,10 +89,10 @@ class Attempt:
         header = self._claim.header
         if self._claim.reclaimed and header.crashes >= 2:
             return await self._rest_a_while(header.crashes)
-        plan = await self._shared.plans.serve(header.version_hash)
+        plan = await self._ask(lambda: self._shared.plans.serve(header.version_hash))
         system = "" if isinstance(plan, Unserved) else system_prompt(plan.spec)
         loaded = self._seat.loaded or Loaded.nothing(header.run_id, system)
-        await loaded.catch_up(self._store, self._scope)
+        await self._ask(lambda: loaded.catch_up(self._store, self._scope))
         journal = self._journal(loaded)
         due = bool(due_effects(loaded.state, self._store.clock.now()))
         if header.crashes >= self._shared.terms.max_crashes and not due:
@@ -108,7 +112,7 @@ class Attempt:
 
     async def _leave(self, ended: Ended, missing: str) -> Outcome:
         """Give the Run to the next Worker, which can do what this one cannot."""
-        await self._store.release(self._seat.hold.lease, NOW)
+        await self._ask(lambda: self._store.release(self._seat.hold.lease, NOW))
         return Outcome(ended, missing=missing)
 
     async def _permitted(self, journal: Journal, loaded: Loaded, plan: Plan) -> Outcome:
@@ -124,7 +128,11 @@ class Attempt:
         grace = self._shared.terms.grace_seconds
         context = AttemptContext(self._shared.runtime, plan, loaded.state, loaded.conversation, grace)
         driver = self._driver(journal, {plan.hash: plan})
-        ended = await driver.run(performer(context))
+        try:
+            ended = await driver.run(performer(context))
+        finally:
+            # A start that was decided and never stood has its place still.
+            context.let_go(*context.begun)
         return Outcome(ended, loaded=loaded, due_at=driver.rests_until)
 
     def _driver(self, journal: Journal, plans: Plans) -> Driver:
@@ -157,14 +165,14 @@ class Attempt:
     async def _lost_entries(self, lost: LogDiverged) -> Outcome:
         """Settle a Run whose store forgot what it had acknowledged, from the log as it stands."""
         logger.error("the store lost entries of %s: %s", self._claim.header.run_id, lost)
-        theirs = (await self._store.get_run(self._claim.header.run_id)).head.seq
-        text = wording.store_lost_entries(lost.ours.seq, theirs)
+        header = await self._ask(lambda: self._store.get_run(self._claim.header.run_id))
+        text = wording.store_lost_entries(lost.ours.seq, header.head.seq)
         return await self._closed_anew(ToolFailure(kind=FailureKind.STORE_LOST_ENTRIES, message=text))
 
     async def _closed_anew(self, failure: ToolFailure) -> Outcome:
         loaded = Loaded.nothing(self._claim.header.run_id, "")
         try:
-            await loaded.catch_up(self._store, self._scope)
+            await self._ask(lambda: loaded.catch_up(self._store, self._scope))
         except CorruptLog as error:
             return await self._quarantine(error)
         return await self._close(self._journal(loaded), failure)
@@ -177,14 +185,22 @@ class Attempt:
 
     async def _let_go(self, ready_at: datetime | None) -> None:
         """Release the Run as it is, whatever was written meanwhile."""
-        head = self._claim.header.head
-        while True:
-            try:
-                return await self._store.release(self._seat.hold.lease, ready_at, after=head)
-            except SeqConflict as conflict:
-                if not isinstance(conflict.head, Head):
-                    raise
-                head = conflict.head
+        head: Head | None = self._claim.header.head
+        while head is not None:
+            head = await self._let_go_at(head, ready_at)
+
+    async def _let_go_at(self, head: Head, ready_at: datetime | None) -> Head | None:
+        """Release the Run if its log ends at `head`, else say where it ends."""
+        try:
+            await self._ask(lambda: self._store.release(self._seat.hold.lease, ready_at, after=head))
+        except SeqConflict as conflict:
+            if not isinstance(conflict.head, Head):
+                raise
+            return conflict.head
+        return None
+
+    async def _ask(self, call: Callable[[], Awaitable[T]]) -> T:
+        return await answered(call, self._seat.hold, self._store.clock)
 
     async def _close(self, journal: Journal, failure: ToolFailure) -> Outcome:
         """Close what is open and settle the Run `failed`."""

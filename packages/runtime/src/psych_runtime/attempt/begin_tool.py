@@ -52,6 +52,13 @@ class Rest:
 async def begin_tool(effect: RunTool, attempt: AttemptContext) -> Record:
     """The start of a call, its refusal, or the Wait for a person."""
     call = attempt.state.calls[effect.call_id]
+    begun = await _begin(call, attempt)
+    if not isinstance(begun, ToolCallStarted):
+        attempt.let_go(call.call_id)
+    return begun
+
+
+async def _begin(call: CallState, attempt: AttemptContext) -> Record:
     allowed = await permitted(attempt.runtime.policy, attempt.state.scope)
     wanted = _wanted(attempt, call, offer(attempt.plan.spec, attempt.runtime.registry, allowed))
     if isinstance(wanted, ToolFailure):
@@ -78,10 +85,11 @@ def _wanted(attempt: AttemptContext, call: CallState, offered: Offer) -> Wanted 
     if tool is None:
         return _absent(attempt, call, offered)
     edited = _edited(attempt, call)
-    arguments = edited or call.arguments or parse_arguments(call.arguments_raw)
+    known = call.arguments if edited is None else edited
+    arguments = parse_arguments(call.arguments_raw) if known is None else known
     if isinstance(arguments, Problem):
         return _invalid(call, arguments)
-    instances = (check_size(edited) if edited else None) or tool.validate(arguments)
+    instances = (None if edited is None else check_size(edited)) or tool.validate(arguments)
     if isinstance(instances, Problem):
         return _invalid(call, instances)
     digest = call_digest(attempt.state.digest_salt, tool.name, arguments)

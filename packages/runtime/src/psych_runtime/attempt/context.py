@@ -41,3 +41,9 @@ class AttemptContext:
     @property
     def clock(self) -> Clock:
         return self.runtime.store.clock
+
+    def let_go(self, *call_ids: ToolCallId) -> None:
+        """Forget with what these calls began, and give their places back."""
+        for call_id in call_ids:
+            self.runtime.permits.give_back(call_id)
+            self.begun.pop(call_id, None)

@@ -44,6 +44,8 @@ class Driver:
         self._orders, self._pace = orders, pace
         self._facts: deque[Brought] = deque()
         self._begun: list[Brought] = []
+        # Cut short without a trace: the next Attempt goes on there, and this one must not begin it again.
+        self._left: set[Effect] = set()
         self.rests_until: datetime | None = None
 
     async def run(self, perform: Performer) -> Ended:
@@ -82,8 +84,6 @@ class Driver:
         draining = self._orders.draining
         await self._take()
         await self._look()
-        if self._orders.stopping:
-            self._flights.cut_all()
         effects = await self._decide(draining)
         if self._journal.state.settled is not None:
             await self._journal.commit()
@@ -93,13 +93,15 @@ class Driver:
         new = [
             effect
             for effect in _work(effects)
-            if effect not in self._flights and _may_start(effect, draining)
+            if effect not in self._flights and effect not in self._left and _may_start(effect, draining)
         ]
         rest = None if new or len(self._flights) else self._rest(effects, draining)
         if rest is not None:
             await self._give_back(rest)
             return Ended.HANDED_OVER if draining else Ended.PARKED, None
         await self._start(new)
+        if self._orders.stopping:
+            self._flights.cut_all()
         return None, _park(effects)
 
     async def _take(self) -> None:
@@ -107,6 +109,8 @@ class Driver:
         while self._facts:
             brought = self._facts.popleft()
             self._flights.landed(brought.effect)
+            if not brought.records:
+                self._left.add(brought.effect)
             if not brought.observed:
                 self._begun.append(brought)
                 continue

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 
 from psych_runtime.attempt.hold import Hold
 from psych_runtime.attempt.loaded import Loaded
-from psych_runtime.attempt.pauses import Pauses
+from psych_runtime.attempt.patience import answered
 from psych_runtime.attempt.reading import decoded, entries_after
 from psych_runtime_core.engine.effects import Park
-from psych_runtime_core.errors import CorruptLog, LeaseLost, SeqConflict, StoreUnavailable
+from psych_runtime_core.errors import CorruptLog, LeaseLost, SeqConflict
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.store import Append, HeaderAction, HeaderChange, Store
 from psych_runtime_core.records import Entry, Head, Record, encode, stamp
 from psych_runtime_core.records.run import AttemptStarted, RunSettled
 from psych_runtime_core.state.check import check
 from psych_runtime_core.state.fold import apply, facts_of, keep, rewind, stage
+
+T = TypeVar("T")
 
 
 class LogDiverged(Exception):
@@ -105,7 +108,8 @@ class Journal:
         write = Append(self.run_id, self.head, entries, self._change(rest), self.hold.lease)
         self._on_head(write.head)
         try:
-            (head,) = await self._persist(write)
+            # A repeat of what landed is answered as the first time.
+            (head,) = await self._ask(lambda: self._store.commit([write]))
         except SeqConflict as conflict:
             raise await self._lost(conflict) from conflict
         self._stands(head)
@@ -115,7 +119,7 @@ class Journal:
         rewind(self.state)
         self._staged.clear()
         try:
-            await self._store.release(self.hold.lease, ready_at, after=self.head)
+            await self._ask(lambda: self._store.release(self.hold.lease, ready_at, after=self.head))
         except SeqConflict as conflict:
             raise await self._lost(conflict) from conflict
 
@@ -155,16 +159,8 @@ class Journal:
             progress=any(staged.observed for staged in self._staged),
         )
 
-    async def _persist(self, write: Append) -> tuple[Head, ...]:
-        """Commit until the store answers. A repeat of what landed is answered as the first time."""
-        pauses = Pauses(self._store.clock)
-        while True:
-            try:
-                return await self._store.commit([write])
-            except StoreUnavailable:
-                self.hold.check()
-                await pauses.sleep()
-                self.hold.check()
+    async def _ask(self, call: Callable[[], Awaitable[T]]) -> T:
+        return await answered(call, self.hold, self._store.clock)
 
     def _stands(self, head: Head) -> None:
         keep(self.state)
@@ -193,7 +189,7 @@ class Journal:
         if isinstance(stored, Head) and stored.seq <= self.head.seq and stored != self.head:
             raise LogDiverged(self.head, stored)
         try:
-            return await entries_after(self._store, self.run_id, self.head)
+            return await self._ask(lambda: entries_after(self._store, self.run_id, self.head))
         except CorruptLog as broken:
             # Another log grew behind a head the store forgot; a whole fold tells that from damage.
             raise LogDiverged(self.head, stored) from broken

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from dataclasses import dataclass
 
 from psych_runtime.attempt.context import AttemptContext, Begun
@@ -19,6 +21,7 @@ from psych_runtime_core.records.facts import ToolOutcome
 from psych_runtime_core.records.tool import ToolCallFinished
 from psych_runtime_core.state.calls import CallState
 
+logger = logging.getLogger("psych_runtime.attempt")
 # Interruptible code unwinds in this time, or counts as code that does not.
 UNWIND_SECONDS = 5.0
 
@@ -29,8 +32,7 @@ async def run_tool(effect: RunTool, attempt: AttemptContext, cut: Cut) -> ToolCa
     try:
         return await _Execution(call, attempt, attempt.begun[effect.call_id], cut).carried_out()
     finally:
-        attempt.runtime.permits.give_back(effect.call_id)
-        attempt.begun.pop(effect.call_id, None)
+        attempt.let_go(effect.call_id)
 
 
 @dataclass
@@ -46,8 +48,19 @@ class _Execution:
         context = context_of(self.attempt, self.call, self.begun)
         started_at = clock.monotonic()
         code = CodeRun(tool.bind(self.begun.arguments, context), threads=threads, context=context)
-        end = await self._end(code)
+        try:
+            end = await self._end(code)
+        except asyncio.CancelledError:
+            self._drop(code)
+            raise
         return end and end.model_copy(update={"duration_seconds": clock.monotonic() - started_at})
+
+    def _drop(self, code: CodeRun) -> None:
+        """The lease is gone, and with it whoever would hear of the end."""
+        if self.begun.interruptible:
+            code.cut()
+        else:
+            logger.warning("%s runs on, and its result is dropped: the Run is another's", self.call.call_id)
 
     async def _end(self, code: CodeRun) -> ToolCallFinished | None:
         with self.cut.heeded():

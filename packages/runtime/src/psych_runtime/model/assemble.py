@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from psych_runtime_core.arguments import MAX_ARGUMENTS_BYTES
 from psych_runtime_core.errors import ModelError, ModelErrorKind
 from psych_runtime_core.ids import ToolCallId
 from psych_runtime_core.jsonvalue import encode_json
@@ -28,7 +29,6 @@ from psych_runtime_core.ports.model import (
 )
 
 MAX_ANSWER_BYTES = 2 * 1024 * 1024
-MAX_ARGUMENTS_BYTES = 1024 * 1024
 MAX_CALLS = 256
 
 TextLike: TypeAlias = type[TextPart | ReasoningPart | RefusalPart]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 MASK = "***"
@@ -44,13 +44,14 @@ def options(url: str, constructor: Callable[..., object]) -> dict[str, Any]:
             raise ValueError(f"{what} is unknown; there are {', '.join(known) or 'none'}")
         if name in found:
             raise ValueError(f"{what} stands twice")
-        kind: type[Any] = type(known[name])
-        found[name] = _as(kind, value, what)
+        found[name] = _like(known[name], value, what)
     return found
 
 
-def _as(kind: type[Any], value: str, what: str) -> object:
+def _like(default: object, value: str, what: str) -> object:
+    """`value` as a value of the type of `default`."""
+    kind = cast("Callable[[str], object]", type(default))
     try:
         return _WORDS[value] if kind is bool else kind(value)
     except (KeyError, ValueError):
-        raise ValueError(f"{what} is {value!r}; give a value of type {kind.__name__}") from None
+        raise ValueError(f"{what} is {value!r}; give one like {default!r}") from None

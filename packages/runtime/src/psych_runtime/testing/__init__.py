@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from psych_runtime.testing.audit import Finding, audit
+    from psych_runtime.testing.auditor import Finding, audit
     from psych_runtime.testing.clock import FakeClock
     from psych_runtime.testing.conflicting_store import ConflictingStore
     from psych_runtime.testing.crash import CrashFailed, CrashReport, FailedPoint, crash_everywhere
@@ -78,7 +78,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "audit": ("Finding", "audit"),
+    "auditor": ("Finding", "audit"),
     "clock": ("FakeClock",),
     "conflicting_store": ("ConflictingStore",),
     "crash": ("CrashFailed", "CrashReport", "FailedPoint", "crash_everywhere"),

@@ -68,7 +68,7 @@ class ConflictingStore(StoreProxy):
         self._landed[run_id] += 1
 
     async def _lands(self, header: RunHeader) -> bool:
-        """Write a record behind the present head; False when somebody else did. A Run that ends takes none."""
+        """Write a record behind the present head; False when somebody else did. What ends takes none."""
         if header.terminal is not None or header.stopping:
             return True
         number = self._landed[header.run_id]

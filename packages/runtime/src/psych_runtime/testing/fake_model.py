@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from psych_runtime.testing.fake_script import Entry, FakeModelScriptExhausted, ReceivedCall, Script
+from psych_runtime.testing.fake_script import FakeModelScriptExhausted, ReceivedCall, Script, ScriptEntry
 from psych_runtime.testing.fake_turn import FakeTurn, ToolCallScript
 from psych_runtime_core.clock import Clock, SystemClock
 from psych_runtime_core.errors import ModelError, ModelErrorKind
@@ -39,7 +39,7 @@ class FakeModel(Script):
         super().__init__("the default script", per_lane=play == "per_lane")
         self._clock = clock or SystemClock()
         self._scripts: dict[_Route, Script] = {_Route(): self}
-        self._given: dict[tuple[RunId, str, int, int], Entry] = {}
+        self._given: dict[tuple[RunId, str, int, int], ScriptEntry] = {}
 
     def when(
         self,
@@ -75,7 +75,7 @@ class FakeModel(Script):
         """Count a call that another process made of this script: the next one gets the next entry."""
         self._entry(ReceivedCall(request, context))
 
-    def _entry(self, call: ReceivedCall) -> Entry:
+    def _entry(self, call: ReceivedCall) -> ScriptEntry:
         fitting = (route for route in self._scripts if route.fits(call))
         script = self._scripts[max(fitting, key=lambda route: len(route.given))]
         for receiver in {self, script}:

@@ -41,7 +41,7 @@ class ReceivedCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ScriptEntry:
     """What one call gets: a turn, or what a function says, and the error that takes its end's place."""
 
     label: str
@@ -62,7 +62,7 @@ class Script:
 
     def __init__(self, route: str, *, per_lane: bool) -> None:
         self._route, self._per_lane = route, per_lane
-        self._entries: list[Entry] = []
+        self._entries: list[ScriptEntry] = []
         self._endless = False
         self._played: Counter[Player] = Counter()
         self._past_the_end: Counter[Player] = Counter()
@@ -96,23 +96,23 @@ class Script:
         if times < 1:
             raise ValueError(f"times is {times}; an entry is played once or more")
         if not callable(text):
-            return self._add(Entry(f"turn({text!r:.40})", FakeTurn(text, **fields)), times)
+            return self._add(ScriptEntry(f"turn({text!r:.40})", FakeTurn(text, **fields)), times)
         if fields:
             raise ValueError(f"a function says all of its turn: return FakeTurn with {', '.join(fields)}")
-        return self._add(Entry(f"turn({getattr(text, '__name__', text)})", text), times)
+        return self._add(ScriptEntry(f"turn({getattr(text, '__name__', text)})", text), times)
 
     def stalls(self, seconds: float | None = None) -> Self:
         """Be silent for `seconds`, then end; past the request's idle timeout (None: always) fail `idle`."""
-        return self._add(Entry("stalls", FakeTurn(delay=math.inf if seconds is None else seconds)))
+        return self._add(ScriptEntry("stalls", FakeTurn(delay=math.inf if seconds is None else seconds)))
 
     def aborts_mid_token(self, text: Text = "") -> Self:
         """Break off after `text`."""
-        return self._add(Entry("aborts_mid_token", FakeTurn(text), _truncated))
+        return self._add(ScriptEntry("aborts_mid_token", FakeTurn(text), _truncated))
 
     def aborts_mid_call(self, name: str, arguments_prefix: str) -> Self:
         """Break off in the arguments of a call."""
         call = ToolCallScript(name, raw_arguments=arguments_prefix)
-        return self._add(Entry("aborts_mid_call", FakeTurn(tool_calls=(call,)), _truncated))
+        return self._add(ScriptEntry("aborts_mid_call", FakeTurn(tool_calls=(call,)), _truncated))
 
     def fails(
         self,
@@ -134,7 +134,7 @@ class Script:
             status=status,
             retry_after_seconds=retry_after,
         )
-        return self._add(Entry(f"fails({kind.value})", FakeTurn(after), error))
+        return self._add(ScriptEntry(f"fails({kind.value})", FakeTurn(after), error))
 
     def raises_transient(self, status: int = 503) -> Self:
         return self.fails(ModelErrorKind.TRANSIENT, status=status)
@@ -158,7 +158,7 @@ class Script:
         self._endless = True
         return self
 
-    def _add(self, entry: Entry, times: int = 1) -> Self:
+    def _add(self, entry: ScriptEntry, times: int = 1) -> Self:
         if self._endless:
             raise ValueError("nothing is played after repeat(); add entries before it")
         self._entries.extend([entry] * times)
@@ -199,7 +199,7 @@ class Script:
 
     # --- playing ---
 
-    def _take(self, call: ReceivedCall) -> Entry:
+    def _take(self, call: ReceivedCall) -> ScriptEntry:
         player = (call.context.run_id, call.context.lane) if self._per_lane else None
         played = self._played[player]
         self._played[player] = min(played + 1, len(self._entries))

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any, Self
 
 from psych_runtime.testing.built_log import BuiltLog
-from psych_runtime_core.arguments import read_arguments
+from psych_runtime_core.arguments import arguments_or_text
 from psych_runtime_core.ids import (
     ToolCallId,
     WaitId,
@@ -49,7 +49,8 @@ from psych_runtime_core.state.lane import LaneState
 SALT = bytes(range(16))
 MODEL = "test-model"
 NO_LANE = LaneState(lane="", opened_seq=1)
-Calls = Sequence[tuple[str, Mapping[str, Json]]]
+Calls = Sequence[tuple[str, Mapping[str, Json] | str]]
+"""The tool of each call and its arguments, or any text that a model wrote in their place."""
 
 
 class LogBuilder(BuiltLog):
@@ -104,10 +105,7 @@ class LogBuilder(BuiltLog):
         return self._add(ModelCallStarted, fields, **{**self._asked(), "try_number": try_number})
 
     def model_finished(self, text: str = "", calls: Calls = (), **fields: Any) -> Self:
-        written = [
-            ToolCall(id=self._call_id(ordinal), name=tool, arguments=encode_json(arguments).decode())
-            for ordinal, (tool, arguments) in enumerate(calls)
-        ]
+        written = [self._written(ordinal, *call) for ordinal, call in enumerate(calls)]
         parts = (*([TextPart(text=text)] if text else ()), *written)
         return self._add(
             ModelCallFinished,
@@ -145,6 +143,7 @@ class LogBuilder(BuiltLog):
             turn=held.turn,
             run_number=held.run_number + 1,
             arguments_digest=approved.arguments_digest if approved else held.arguments_digest,
+            arguments=self._edited(held),
             decision="approved" if approved else "allowed",
             wait_id=approved.wait_id if approved else None,
             tool_class=ToolClass.WRITE,
@@ -198,7 +197,8 @@ class LogBuilder(BuiltLog):
     def resumed(self, call: int | str = 0, approved: bool | None = True, **fields: Any) -> Self:
         """The answer to a call's Wait; `cause="expired"` with `approved=None` lets it expire."""
         held = self._call(call)
-        expired = fields.get("cause") == "expired"
+        expired, edited = fields.get("cause") == "expired", fields.get("arguments")
+        runs = held.arguments_digest if edited is None else call_digest(SALT, held.name, edited)
         return self._add(
             Resumed,
             fields,
@@ -206,7 +206,7 @@ class LogBuilder(BuiltLog):
             wait_id=held.wait_id or WaitId("wait_none"),
             approved=approved,
             shown_digest=None if expired else held.arguments_digest,
-            arguments_digest=held.arguments_digest if approved else None,
+            arguments_digest=runs if approved else None,
         )
 
     # --- messages ------------------------------------------------------------------------------------
@@ -260,6 +260,15 @@ class LogBuilder(BuiltLog):
         unknown = CallState(call_id, "", self._turn, 0, "unknown", "", "0" * 64)
         return self._state.calls.get(call_id, unknown)
 
+    def _edited(self, call: CallState) -> Mapping[str, Json] | None:
+        """What a person put in place of the arguments, while their Wait is held."""
+        wait = self._state.waits.get(call.wait_id) if call.wait_id else None
+        return wait.answer.arguments if wait and wait.answer else None
+
+    def _written(self, ordinal: int, tool: str, arguments: Mapping[str, Json] | str) -> ToolCall:
+        text = arguments if isinstance(arguments, str) else encode_json(arguments).decode()
+        return ToolCall(id=self._call_id(ordinal), name=tool, arguments=text, provider_id=f"call-{ordinal}")
+
     def _announced(self, call: ToolCall) -> AnnouncedCall:
-        digest = call_digest(SALT, call.name, read_arguments(call.arguments))
+        digest = call_digest(SALT, call.name, arguments_or_text(call.arguments))
         return AnnouncedCall(call_id=call.id, name=call.name, arguments_digest=digest)

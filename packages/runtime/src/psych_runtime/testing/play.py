@@ -18,7 +18,6 @@ from psych_runtime.testing.scenario import Scenario, ScenarioStuck
 from psych_runtime.testing.switch import Switch
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.model import ModelClient
-from psych_runtime_core.ports.policy import AllowAll
 from psych_runtime_core.ports.store import RunHeader, Store
 from psych_runtime_core.records import Entry, PlainCodec, Record, decode
 
@@ -104,12 +103,14 @@ class Cast:
     on_head: Callable[[bytes], None]
 
     def worker(self, gate: Gate | None = None) -> Worker:
-        """A Worker; all its ports are behind `gate`."""
-        ports: dict[str, Any] = {"policy": AllowAll(), **self.scenario.runtime}
+        """A Worker; all its ports are behind `gate`, a Policy too if the scenario has one."""
+        ports = dict(self.scenario.runtime)
         store, model, registry = self.store, self.model, self.tools
         if gate is not None:
             store, model = GatedStore(store, gate, self.on_head), GatedModel(model, gate)
-            registry, ports["policy"] = gated_tools(registry, gate), GatedPolicy(ports["policy"], gate)
+            registry = gated_tools(registry, gate)
+            if "policy" in ports:
+                ports["policy"] = GatedPolicy(ports["policy"], gate)
         runtime = Runtime(store=store, model=model, registry=registry, **ports)
         return Worker(runtime, lease_seconds=self.pace.lease, poll_interval=self.pace.poll)
 

@@ -135,7 +135,7 @@ class _Line:
 
 
 class _Gate:
-    """Names each point: before and after each commit, and each run of a tool. At `kill_at` nothing goes on."""
+    """Names each point, before and after each commit and run of a tool. At `kill_at` nothing goes on."""
 
     def __init__(self, line: _Line, kill_at: str | None) -> None:
         self._line, self._kill_at = line, kill_at

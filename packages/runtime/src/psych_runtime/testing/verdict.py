@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from psych_runtime.testing.audit import audit
+from psych_runtime.testing.auditor import audit
 from psych_runtime.testing.ledger import Invocation
 from psych_runtime.testing.play import Pace, Played, PlayedRun
 from psych_runtime.testing.scenario import Scenario, ScenarioNotDeterministic

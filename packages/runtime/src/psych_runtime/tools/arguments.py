@@ -8,13 +8,11 @@ import re
 from collections.abc import Iterator, Mapping
 
 from psych_runtime.tools.problem import Problem
-from psych_runtime_core.arguments import read_arguments
+from psych_runtime_core.arguments import MAX_ARGUMENTS_BYTES, read_arguments
+from psych_runtime_core.engine import wording
 from psych_runtime_core.frozen import MAX_DEPTH
 from psych_runtime_core.jsonvalue import Json, JsonObject, encode_json
 from psych_runtime_core.records.facts import FailureKind
-
-MAX_ARGUMENTS_BYTES = 1024 * 1024
-SHOWN = 200
 
 
 def parse_arguments(raw: str) -> JsonObject | Problem:
@@ -22,11 +20,10 @@ def parse_arguments(raw: str) -> JsonObject | Problem:
     try:
         return read_arguments(raw)
     except json.JSONDecodeError as error:
-        return _malformed(raw, error.pos, error.msg)
+        return _malformed(error.pos, error.msg)
     except ValueError as error:
         start = len(raw) - len(raw.lstrip())
-        position, reason = next(_faults(raw), (start, str(error)))
-        return _malformed(raw, position, reason)
+        return _malformed(*next(_faults(raw), (start, str(error))))
 
 
 def check_size(arguments: Mapping[str, Json]) -> Problem | None:
@@ -34,13 +31,12 @@ def check_size(arguments: Mapping[str, Json]) -> Problem | None:
     size = len(encode_json(arguments))
     if size <= MAX_ARGUMENTS_BYTES:
         return None
-    message = f"the arguments have {size} bytes, the limit is {MAX_ARGUMENTS_BYTES}"
-    return Problem(FailureKind.ARGUMENTS_TOO_LARGE, message)
+    told = wording.arguments_too_large(size, MAX_ARGUMENTS_BYTES)
+    return Problem(FailureKind.ARGUMENTS_TOO_LARGE, told)
 
 
-def _malformed(raw: str, position: int, reason: str) -> Problem:
-    message = f"character {position + 1}: {reason}; what was sent begins: {raw[:SHOWN]}"
-    return Problem(FailureKind.MALFORMED_ARGUMENTS, message)
+def _malformed(position: int, reason: str) -> Problem:
+    return Problem(FailureKind.MALFORMED_ARGUMENTS, f"character {position + 1}: {reason}")
 
 
 # --- where it is -------------------------------------------------------------------------------------

@@ -19,7 +19,6 @@ from psych_runtime.tools.registered import RegisteredTool
 from psych_runtime.tools.signature import Callee, callee_of, parameters_of
 from psych_runtime_core.errors import ToolSchemaError
 from psych_runtime_core.jsonvalue import FrozenDict
-from psych_runtime_core.messages import ToolDefinition
 from psych_runtime_core.spec.issues import issues_from
 from psych_runtime_core.spec.tools import CodeTool
 
@@ -51,26 +50,13 @@ def _tool(
     name: str, callee: Callee, reader: ArgumentsReader, description: str | None, flags: Mapping[str, Any]
 ) -> RegisteredTool:
     checked = check_flags(flags, name)
-    said = _checked_description(callee.fn, name, description)
-    parameters = _checked_schema(callee.fn, name, reader, strict=checked["strict"])
-    definition = ToolDefinition(
-        name=name,
-        description=said,
-        parameters=parameters,
-        strict=checked["strict"],
-        annotations=checked["annotations"],
-        interruptible=checked["interruptible"],
-        safe_to_retry=checked["safe_to_retry"],
-        timeout_seconds=checked["timeout_seconds"],
-    )
     probe = checked["probe"]
     return RegisteredTool(
         name=name,
         fn=callee.fn,
-        description=said,
-        parameters=parameters,
+        description=_checked_description(callee.fn, name, description),
+        parameters=_checked_schema(callee.fn, name, reader, strict=checked["strict"]),
         **checked,
-        _definition=definition,
         _callee=callee,
         _reader=reader,
         _probe=None if probe is None else probe_callee_of(probe, name),

@@ -18,6 +18,7 @@ from uuid import UUID
 from pydantic_core import to_jsonable_python
 
 from psych_runtime.tools.problem import Problem
+from psych_runtime_core.engine import wording
 from psych_runtime_core.errors import NotJson
 from psych_runtime_core.frozen import MAX_DEPTH
 from psych_runtime_core.jsonvalue import Json, encode_json, freeze
@@ -40,12 +41,11 @@ def convert(result: object) -> Converted | Problem:
         value = freeze(_plain(result, 0), surrogates=True)
     except NotJson as refused:
         place = "".join(f"[{token!r}]" for token in refused.loc)
-        reason = f"its result cannot be kept, at result{place}: {refused.reason}"
-        return Problem(FailureKind.RESULT_NOT_SERIALISABLE, f"the tool did run, but {reason}")
+        told = wording.result_not_serialisable(f"result{place}: {refused.reason}")
+        return Problem(FailureKind.RESULT_NOT_SERIALISABLE, told)
     encoded = encode_json(value)
     if len(encoded) > MAX_RESULT_BYTES:
-        reason = f"its result has {len(encoded)} bytes, the limit is {MAX_RESULT_BYTES}"
-        return Problem(FailureKind.RESULT_TOO_LARGE, f"the tool did run, but {reason}")
+        return Problem(FailureKind.RESULT_TOO_LARGE, wording.result_too_large(MAX_RESULT_BYTES))
     return Converted(value, encoded)
 
 

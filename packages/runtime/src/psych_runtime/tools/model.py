@@ -105,7 +105,7 @@ def _field(parameter: Parameter) -> Any:
         more["description"] = text
     if parameter.default is not ABSENT:
         more["validate_default"] = True
-    hint: Any = _annotated(parameter.hint, Field(**more))
+    hint: Any = Annotated[parameter.hint, Field(**more)]
     return hint if parameter.default is NO_DEFAULT else (hint, parameter.default)
 
 
@@ -119,10 +119,6 @@ def _name(parameter: Parameter) -> str:
     """What a model calls it."""
     stated = _stated(parameter).validation_alias
     return stated if isinstance(stated, str) else parameter.name
-
-
-def _annotated(hint: Any, extra: object) -> Any:
-    return Annotated[hint, extra]
 
 
 # --- refusing ------------------------------------------------------------------------------------------

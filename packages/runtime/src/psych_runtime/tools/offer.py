@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from psych_runtime.tools.registered import RegisteredTool
 from psych_runtime.tools.registry import ToolRegistry
-from psych_runtime_core.jsonvalue import encode_json
-from psych_runtime_core.messages import ToolDefinition, class_of
+from psych_runtime_core.messages import ToolDefinition
 from psych_runtime_core.records.facts import OfferedTool
 from psych_runtime_core.spec.agent import AgentSpec
 from psych_runtime_core.spec.grants import narrow
@@ -28,7 +25,7 @@ class Offer:
 
     @property
     def offered(self) -> tuple[OfferedTool, ...]:
-        return tuple(_offered(definition) for definition in self.definitions)
+        return tuple(tool.offered for tool in self.tools.values())
 
 
 def offer(spec: AgentSpec, registry: ToolRegistry, permitted: Sequence[str] | None) -> Offer:
@@ -36,10 +33,3 @@ def offer(spec: AgentSpec, registry: ToolRegistry, permitted: Sequence[str] | No
     granted = [tool.name for tool in spec.tools]
     names = narrow(granted, tenant=permitted, callable_now=registry.names)
     return Offer({name: registry.require(name) for name in sorted(names)})
-
-
-@lru_cache(maxsize=4_096)
-def _offered(definition: ToolDefinition) -> OfferedTool:
-    described = encode_json({"description": definition.description, "parameters": definition.parameters})
-    digest = hashlib.sha256(described).hexdigest()
-    return OfferedTool(name=definition.name, tool_class=class_of(definition), digest=digest)

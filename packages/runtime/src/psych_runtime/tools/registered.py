@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from psych_runtime.tools.context import ToolContext
 from psych_runtime.tools.flags import Probe
@@ -11,8 +13,9 @@ from psych_runtime.tools.given import ArgumentsReader
 from psych_runtime.tools.probe import ProbeCallee
 from psych_runtime.tools.problem import Problem, invalid_arguments
 from psych_runtime.tools.signature import Callee, Code
-from psych_runtime_core.jsonvalue import Json
-from psych_runtime_core.messages import ToolClass, ToolDefinition
+from psych_runtime_core.jsonvalue import Json, encode_json
+from psych_runtime_core.messages import ToolClass, ToolDefinition, class_of
+from psych_runtime_core.records.facts import OfferedTool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +34,6 @@ class RegisteredTool:
     parallel: bool
     probe: Probe | None
     strict: bool
-    _definition: ToolDefinition = field(repr=False, compare=False)
     _callee: Callee = field(repr=False, compare=False)
     _reader: ArgumentsReader = field(repr=False, compare=False)
     _probe: ProbeCallee | None = field(repr=False, compare=False)
@@ -45,6 +47,13 @@ class RegisteredTool:
     def takes_context(self) -> bool:
         """Whether it has a `ToolContext` parameter, and so can pass the idempotency key on."""
         return self._callee.context is not None
+
+    @cached_property
+    def offered(self) -> OfferedTool:
+        """What a log holds of it where it is offered."""
+        described = encode_json({"description": self.description, "parameters": self.parameters})
+        digest = hashlib.sha256(described).hexdigest()
+        return OfferedTool(name=self.name, tool_class=class_of(self.definition()), digest=digest)
 
     def definition(self) -> ToolDefinition:
         """What a model is offered; the same object every time."""
@@ -69,6 +78,19 @@ class RegisteredTool:
             raise ValueError(f"tool {self.name!r} has no probe")
         self._check_context(self._probe.callee, context)
         return self._probe.callee.bind({self._probe.key: key}, context)
+
+    @cached_property
+    def _definition(self) -> ToolDefinition:
+        return ToolDefinition(
+            name=self.name,
+            description=self.description,
+            parameters=self.parameters,
+            strict=self.strict,
+            annotations=self.annotations,
+            interruptible=self.interruptible,
+            safe_to_retry=self.safe_to_retry,
+            timeout_seconds=self.timeout_seconds,
+        )
 
     def _check_context(self, callee: Callee, context: ToolContext | None) -> None:
         if callee.context is not None and context is None:
