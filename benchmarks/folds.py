@@ -21,13 +21,15 @@ from psych_runtime_core.views.thread import thread_of
 def measure(setting: Setting) -> Iterator[Figure]:
     for full in (1_000, 10_000, 100_000):
         log = long_log(turns_for(setting.size(full)))
-        decoding, folding, status = (milliseconds(work, log) for work in (decoded, folded, with_status))
+        decoding, folding, status = (
+            milliseconds(work, log) for work in (LongLog.decode, folded, with_status)
+        )
         size = len(log.entries)
         yield Figure(f"fold of {size} / decoding", "ms", *setting.alternate(folding, decoding), at_most(1))
         sides = setting.alternate(status, decoding)
         yield Figure(f"fold and status of {size} / decoding", "ms", *sides, at_most(3))
     small = long_log(turns_for(setting.size(10_000)), lines=0)
-    sides = setting.alternate(milliseconds(folded, small), milliseconds(decoded, small))
+    sides = setting.alternate(milliseconds(folded, small), milliseconds(LongLog.decode, small))
     yield Figure(f"fold of {len(small.entries)} with empty results / decoding", "ms", *sides)
     log = long_log(turns_for(setting.size(10_000)))
     sides = setting.alternate(milliseconds(every_view, log), milliseconds(folded, log))
@@ -43,10 +45,6 @@ def milliseconds(work: Callable[[LongLog], object], log: LongLog) -> Callable[[]
         return 1e3 * (process_time() - begun)
 
     return side
-
-
-def decoded(log: LongLog) -> object:
-    return log.decoded()
 
 
 def folded(log: LongLog) -> object:

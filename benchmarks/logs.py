@@ -24,9 +24,10 @@ class LongLog:
     records: tuple[Record, ...]
     entries: tuple[Entry, ...]
 
-    def decoded(self) -> list[Record]:
-        """Its records, from their bytes."""
-        return [decode(entry, run_id=self.run_id, scope=self.scope, codec=CODEC) for entry in self.entries]
+    def decode(self) -> None:
+        """Read every record from its bytes, and keep none, or the collector would go over them again."""
+        for entry in self.entries:
+            decode(entry, run_id=self.run_id, scope=self.scope, codec=CODEC)
 
 
 @cache

@@ -123,7 +123,8 @@ async def audited(store: Store, run_id: RunId, ledger: EffectLedger | None = Non
     header = await store.get_run(run_id)
     spec = (await store.get_version(header.version_hash)).spec
     effects = ledger.invocations if ledger else ()
-    assert audit(await entries(store, run_id), effects=effects, header=header, spec=spec) == ()
+    found = audit(await entries(store, run_id), effects=effects, header=header, spec=spec)
+    assert not found, "\n".join(map(str, found))
 
 
 async def entries(store: Store, run_id: RunId) -> list[Entry]:

@@ -6,23 +6,23 @@ from typing import Any
 
 import pytest
 
-from packages.core.tests.view_logs import RUN, Log, at, begun, erased, rich
+from packages.core.tests.stories import RUN, Story, at, because, begun, erased, rich, view_of
 from psych_runtime_core.errors import DeadlineExceeded, PsychError, RunAborted, RunFailed
-from psych_runtime_core.records.facts import QueueKind, TerminalState, ToolOutcome
+from psych_runtime_core.records.facts import ToolOutcome
 from psych_runtime_core.views.answer import ToolCallView, answer_of
 
 
-def answered() -> Log:
+def answered() -> Story:
     return begun().asks().says("Done.")
 
 
-def followed_up() -> Log:
-    return begun().asks().says("An old text.").sends("qe_1", "and?", QueueKind.FOLLOW_UP).asks("qe_1")
+def followed_up() -> Story:
+    return begun().asks().says("An old text.").sends("qe_1", "and?", "follow_up").asks("qe_1")
 
 
 def test_a_completed_run_has_its_answer_apart_from_its_work() -> None:
-    log = begun().asks().says("Let me see.", ("pay", {})).starts().ends(result="ok").asks().says("Done.")
-    answer = answer_of(log.completed({"text": "Done."}).view)
+    log = begun().asks().says("Let me see.", ("pay", {})).runs(0, "ok").asks().says("Done.")
+    answer = answer_of(log.settled().view)
     assert (answer.finished, answer.text, answer.output) == (True, "Done.", {"text": "Done."})
     assert answer.result() == "Done."
     assert [(turn.turn, turn.text) for turn in answer.work] == [(1, "Let me see.")]
@@ -39,30 +39,30 @@ def test_a_completed_run_has_its_answer_apart_from_its_work() -> None:
     ],
 )
 def test_the_text_of_an_output_is(output: dict[str, Any], text: str) -> None:
-    assert answer_of(answered().completed(output).view).result() == text
+    assert answer_of(answered().settled(output=output).view).result() == text
 
 
 UNFINISHED = [
-    pytest.param(Log(), TimeoutError, "queued", id="no record"),
+    pytest.param(Story(), TimeoutError, "queued", id="no record"),
     pytest.param(answered(), TimeoutError, "running", id="answered and not settled"),
     pytest.param(followed_up(), TimeoutError, "running", id="followed up"),
     pytest.param(
-        begun().asks().says("May I?", ("pay", {})).suspends(), TimeoutError, "waiting", id="waiting"
+        begun().asks().says("May I?", ("pay", {})).suspended(), TimeoutError, "waiting", id="waiting"
     ),
-    pytest.param(answered().aborted(), TimeoutError, "stopping", id="stopping"),
-    pytest.param(answered().settled(TerminalState.FAILED, "refusal"), RunFailed, "refusal", id="failed"),
-    pytest.param(answered().aborted().settled(TerminalState.ABORTED), RunAborted, "aborted", id="aborted"),
+    pytest.param(answered().abort(), TimeoutError, "stopping", id="stopping"),
+    pytest.param(answered().settled("failed", failure=because("refusal")), RunFailed, "refusal", id="failed"),
+    pytest.param(answered().abort().settled("aborted"), RunAborted, "aborted", id="aborted"),
     pytest.param(
-        answered().settled(TerminalState.ABORTED, "deadline"), DeadlineExceeded, "aborted", id="deadline"
+        answered().settled("aborted", failure=because("deadline")), DeadlineExceeded, "aborted", id="deadline"
     ),
     pytest.param(
-        answered().settled(TerminalState.ABANDONED, "suspension_expired"),
+        answered().settled("abandoned", failure=because("suspension_expired")),
         RunAborted,
         "abandoned",
         id="abandoned",
     ),
     pytest.param(
-        answered().settled(TerminalState.FORCE_SETTLED, "force_settled"),
+        answered().settled("force_settled", failure=because("force_settled")),
         RunAborted,
         "force_settled",
         id="force-settled",
@@ -71,7 +71,9 @@ UNFINISHED = [
 
 
 @pytest.mark.parametrize(("log", "error", "named"), UNFINISHED)
-def test_no_other_run_passes_an_old_text_for_its_answer(log: Log, error: type[Exception], named: str) -> None:
+def test_no_other_run_passes_an_old_text_for_its_answer(
+    log: Story, error: type[Exception], named: str
+) -> None:
     answer = answer_of(log.view)
     assert (answer.finished, answer.text, answer.output) == (False, None, None)
     with pytest.raises(error, match=named) as raised:
@@ -80,7 +82,7 @@ def test_no_other_run_passes_an_old_text_for_its_answer(log: Log, error: type[Ex
 
 
 def test_a_failed_run_raises_the_failure_it_recorded() -> None:
-    answer = answer_of(begun().settled(TerminalState.FAILED, "auth").view)
+    answer = answer_of(begun().settled("failed", failure=because("auth")).view)
     with pytest.raises(RunFailed) as raised:
         answer.result()
     assert (raised.value.run_id, raised.value.failure) == (RUN, answer.failure)
@@ -88,39 +90,34 @@ def test_a_failed_run_raises_the_failure_it_recorded() -> None:
 
 
 def test_a_superseded_answer_is_work() -> None:
-    log = followed_up().says("A new text.").completed({"text": "A new text."})
+    log = followed_up().says("A new text.").settled()
     answer = answer_of(log.view)
     assert (answer.text, [turn.text for turn in answer.work]) == ("A new text.", ["An old text."])
 
 
 def test_a_failed_try_is_work_even_in_the_turn_of_the_answer() -> None:
-    log = (
-        begun().asks().fails("transient", retry=True).tries_again().says("Done.").completed({"text": "Done."})
-    )
+    log = begun().asks().model_failed().model_started().says("Done.").settled()
     work = answer_of(log.view).work
-    assert [(turn.turn, turn.text, turn.failure_message) for turn in work] == [
-        (1, "", "the model: transient")
-    ]
+    assert [(turn.turn, turn.text, turn.failure_message) for turn in work] == [(1, "", "no answer")]
 
 
 def test_a_turn_that_ended_in_a_failure_stands_once() -> None:
-    work = answer_of(begun().asks().fails("auth", retry=False).view).work
-    assert [turn.failure_message for turn in work] == ["the model: auth"]
+    work = answer_of(begun().asks().model_failed("auth", next="stop").view).work
+    assert [turn.failure_message for turn in work] == ["no answer"]
 
 
 def test_a_turn_that_has_said_nothing_yet_is_work_without_a_text() -> None:
-    work = answer_of(begun().asks().attempt().tries_again().view).work
+    work = answer_of(begun().asks().attempt().model_started().view).work
     assert [(turn.turn, turn.text, turn.failure_message, turn.at) for turn in work] == [(1, "", None, at(1))]
 
 
 def test_a_call_shows_what_ran_and_what_came_of_it() -> None:
-    log = begun().asks().says("", ("pay", {"to": "x"}), ("pay", "[1]")).suspends(0).wait(5)
-    log.decides(0, approved=True, edited={"to": "z"})
-    log.starts(0, decision="approved", wait_id=log.wait_of(0), edited={"to": "z"}).wait(3)
-    log.ends(0, ToolOutcome.ERROR, kind="ValueError", seconds=2.5)
+    log = begun().asks().says("", ("pay", {"to": "x"}), ("pay", "[1]")).suspended(0).wait(5)
+    log.resumed(0, arguments={"to": "z"}).tool_started(0).wait(3)
+    log.tool_finished(outcome="error", failure=because("ValueError"), duration_seconds=2.5)
     paid, open_call = answer_of(log.view).work[0].tool_calls
     assert paid == ToolCallView(
-        call_id=log.call(0),
+        call_id=log.call_of(0),
         tool="pay",
         arguments={"to": "z"},
         outcome=ToolOutcome.ERROR,
@@ -155,17 +152,17 @@ def test_arguments_are_an_object_or_else_as_they_were_written(written: str, read
 @pytest.mark.parametrize(
     ("log", "summary"),
     [
-        pytest.param(answered().completed({"text": "Done."}), "", id="no work"),
+        pytest.param(answered().settled(), "", id="no work"),
         pytest.param(followed_up(), "2 turns", id="turns alone"),
         pytest.param(begun().asks().says("", ("pay", {})), "1 turn, 1 tool call", id="one of each"),
         pytest.param(rich(), "4 turns, 5 tool calls", id="a try that failed makes no turn of its own"),
     ],
 )
-def test_the_work_is_summed_up(log: Log, summary: str) -> None:
+def test_the_work_is_summed_up(log: Story, summary: str) -> None:
     assert answer_of(log.view).summary() == summary
 
 
 def test_an_erased_answer_is_finished_and_empty() -> None:
-    answer = answer_of(erased(rich()).view)
+    answer = answer_of(view_of(erased(rich())))
     assert (answer.finished, answer.result(), answer.output) == (True, "", None)
     assert answer.summary() == "4 turns, 5 tool calls"

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from packages.core.tests.view_logs import RUN, VERSION, Log, begun, erased, rich
+from packages.core.tests.stories import RUN, VERSION, begun, erased, rich, view_of
 from psych_runtime_core.errors import CorruptLog
-from psych_runtime_core.records.facts import QueueKind, TerminalState, ToolOutcome
+from psych_runtime_core.records import Record
 from psych_runtime_core.records.turn import TurnStarted
 from psych_runtime_core.state.fold import fold
 from psych_runtime_core.views.answer import answer_of
 from psych_runtime_core.views.json import as_json
-from psych_runtime_core.views.projection import RunProjection, project
+from psych_runtime_core.views.projection import RunProjection
 from psych_runtime_core.views.report import report_of
 from psych_runtime_core.views.status import status_of
 from psych_runtime_core.views.thread import thread_of
@@ -23,20 +24,20 @@ STOPPED = (
     begun()
     .asks()
     .says("", ("pay", {}), ("pay", {}))
-    .suspends(0)
-    .starts(1)
-    .sends("qe_1", "\ud800", QueueKind.FOLLOW_UP)
-    .aborted()
+    .suspended(0)
+    .tool_started(1)
+    .sends("qe_1", "\ud800", "follow_up")
+    .abort()
     .attempt()
-    .ends(0, ToolOutcome.ABORTED)
-    .ends(1, ToolOutcome.UNKNOWN)
-    .settled(TerminalState.ABORTED)
+    .tool_finished(outcome="aborted")
+    .tool_finished(1, outcome="unknown")
+    .settled("aborted")
 )
 LOGS = [
-    pytest.param(rich(), id="rich"),
+    pytest.param(rich().records, id="rich"),
     pytest.param(erased(rich()), id="erased"),
-    pytest.param(STOPPED, id="stopped"),
-    pytest.param(begun().asks().aborted().settled(TerminalState.ABORTED), id="cut off"),
+    pytest.param(STOPPED.records, id="stopped"),
+    pytest.param(begun().asks().abort().settled("aborted").records, id="cut off"),
 ]
 
 
@@ -50,9 +51,9 @@ def views(projection: RunProjection) -> list[Any]:
 
 
 @pytest.mark.parametrize("log", LOGS)
-def test_every_prefix_has_every_view_and_each_has_its_json(log: Log) -> None:
+def test_every_prefix_has_every_view_and_each_has_its_json(log: Sequence[Record]) -> None:
     projection = RunProjection(RUN)
-    for record in (None, *log.records):
+    for record in (None, *log):
         if record is not None:
             projection.absorb(record)
         for view in views(projection):
@@ -60,19 +61,19 @@ def test_every_prefix_has_every_view_and_each_has_its_json(log: Log) -> None:
 
 
 @pytest.mark.parametrize("log", LOGS)
-def test_a_view_of_a_prefix_does_not_depend_on_what_came_later(log: Log) -> None:
+def test_a_view_of_a_prefix_does_not_depend_on_what_came_later(log: Sequence[Record]) -> None:
     projection = RunProjection(RUN)
     live: list[list[Any]] = []
-    for record in log.records:
+    for record in log:
         projection.absorb(record)
         live.append(views(projection))
-    whole = [views(project(log.records[: count + 1], run_id=RUN)) for count in range(len(log.records))]
+    whole = [views(view_of(log[: count + 1])) for count in range(len(log))]
     assert live == whole
 
 
 @pytest.mark.parametrize("log", LOGS)
-def test_its_state_is_the_fold_of_the_log(log: Log) -> None:
-    assert log.view.state == fold(log.records, run_id=RUN)
+def test_its_state_is_the_fold_of_the_log(log: Sequence[Record]) -> None:
+    assert view_of(log).state == fold(log, run_id=RUN)
 
 
 def test_a_record_that_may_not_follow_changes_nothing() -> None:

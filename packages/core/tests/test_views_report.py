@@ -6,18 +6,20 @@ from decimal import Decimal
 
 import pytest
 
-from packages.core.tests.view_logs import (
+from packages.core.tests.stories import (
     DEADLINE,
     PRICE,
     PROMPT,
     USAGE,
     VERSION,
-    Log,
+    Story,
     at,
     begun,
     digest,
+    digest_of,
     erased,
     rich,
+    view_of,
 )
 from psych_runtime_core.messages import Cost, Usage
 from psych_runtime_core.records.facts import QueueKind, TerminalState, ToolOutcome
@@ -35,16 +37,16 @@ from psych_runtime_core.views.report_model import (
 NOTHING = Usage(input=0, output=0)
 
 
-def report(log: Log) -> RunReport:
+def report(log: Story) -> RunReport:
     return report_of(log.view, VERSION)
 
 
-def totals(log: Log) -> TotalsReport:
+def totals(log: Story) -> TotalsReport:
     return report(log).totals
 
 
 def test_a_run_is_reported_with_its_spec_its_times_and_its_end() -> None:
-    log = begun().asks().wait(2).says("Done.").completed({"text": "Done."})
+    log = begun().asks().wait(2).says("Done.").settled()
     found = report(log)
     assert (found.spec_name, found.spec_kind, found.version_hash) == ("clerk", "agent", VERSION.hash)
     assert (found.terminal_state, found.output, found.answer_seq) == (
@@ -66,9 +68,18 @@ def test_each_prompt_stands_once_and_the_last_is_the_run_s() -> None:
 
 
 def test_an_attempt_lasts_until_its_last_record() -> None:
-    log = begun().asks().wait(5).attempt(reclaimed=True).tries_again().wait(2).says("Done.").wait(9)
+    log = (
+        begun()
+        .asks()
+        .wait(5)
+        .attempt(reclaimed_expired_lease=True)
+        .model_started()
+        .wait(2)
+        .says("Done.")
+        .wait(9)
+    )
     first, second = report(log.sends("qe_1", "hi")).attempts
-    assert (first.worker_id, first.epoch, first.started_at, first.last_at) == ("worker_1", 1, at(1), at(1))
+    assert (first.worker_id, first.epoch, first.started_at, first.last_at) == ("worker-1", 1, at(1), at(1))
     assert (second.attempt_number, second.started_at, second.last_at) == (2, at(6), at(8))
     assert (first.reclaimed_expired_lease, second.reclaimed_expired_lease) == (False, True)
 
@@ -111,14 +122,14 @@ def test_an_open_try_of_a_dead_attempt_dangles_and_is_not_yet_lost() -> None:
     assert [each.dangling for each in report(log).model_calls] == [False]
     (only,) = report(log.attempt()).model_calls
     assert (only.dangling, only.lost) == (True, False)
-    assert [(each.dangling, each.lost) for each in report(log.tries_again()).model_calls] == [
+    assert [(each.dangling, each.lost) for each in report(log.model_started()).model_calls] == [
         (False, True),
         (False, False),
     ]
 
 
 def test_a_try_cut_by_the_end_of_the_run_is_lost() -> None:
-    found = report(begun().asks().aborted().settled(TerminalState.ABORTED))
+    found = report(begun().asks().abort().settled("aborted"))
     assert [each.lost for each in found.model_calls] == [True]
     assert found.totals.lost_model_calls == 1
 
@@ -128,7 +139,7 @@ def test_a_try_cut_by_the_end_of_the_run_is_lost() -> None:
 EURO = Cost(amount=Decimal("0.5"), currency="EUR", model="gpt")
 
 
-def one(usage: Usage | None = USAGE, cost: Cost | None = PRICE) -> Log:
+def one(usage: Usage | None = USAGE, cost: Cost | None = PRICE) -> Story:
     return begun().asks().says("Almost.", usage=usage, cost=cost)
 
 
@@ -141,23 +152,23 @@ def one(usage: Usage | None = USAGE, cost: Cost | None = PRICE) -> Log:
         pytest.param(one(usage=None), None, "unknown", id="none reported"),
         pytest.param(one(usage=None).asks().says("Done."), USAGE, "partial", id="one of two reported"),
         pytest.param(
-            begun().asks().fails("auth", retry=False), None, "unknown", id="a failed try said nothing"
+            begun().asks().model_failed("auth", next="stop"), None, "unknown", id="a failed try said nothing"
         ),
         pytest.param(
-            begun().asks().fails("empty_response", retry=True, usage=USAGE),
+            begun().asks().model_failed("empty_response", usage=USAGE),
             USAGE,
             "provider",
             id="a failed try that was paid for",
         ),
         pytest.param(
-            begun().asks().attempt().tries_again().says("Done."),
+            begun().asks().attempt().model_started().says("Done."),
             USAGE,
             "partial",
             id="a lost try said nothing",
         ),
     ],
 )
-def test_unknown_usage_is_never_zero(log: Log, usage: Usage | None, source: str) -> None:
+def test_unknown_usage_is_never_zero(log: Story, usage: Usage | None, source: str) -> None:
     found = totals(log)
     assert (found.usage, found.usage_source) == (usage, source)
 
@@ -173,10 +184,10 @@ def test_unknown_usage_is_never_zero(log: Log, usage: Usage | None, source: str)
             one().asks().says("Done.", cost=EURO), None, (PRICE, EURO), False, id="two currencies are no sum"
         ),
         pytest.param(
-            begun().asks().fails("auth", retry=False), None, (), False, id="a failed try has no price"
+            begun().asks().model_failed("auth", next="stop"), None, (), False, id="a failed try has no price"
         ),
         pytest.param(
-            begun().asks().attempt().tries_again().says("Done."),
+            begun().asks().attempt().model_started().says("Done."),
             PRICE,
             (PRICE,),
             True,
@@ -185,7 +196,7 @@ def test_unknown_usage_is_never_zero(log: Log, usage: Usage | None, source: str)
     ],
 )
 def test_an_unknown_cost_is_never_zero(
-    log: Log, cost: Cost | None, costs: tuple[Cost, ...], incomplete: bool
+    log: Story, cost: Cost | None, costs: tuple[Cost, ...], incomplete: bool
 ) -> None:
     found = totals(log)
     assert (found.cost, found.costs, found.cost_is_incomplete) == (cost, costs, incomplete)
@@ -207,11 +218,11 @@ def test_totals_count_each_kind_of_call() -> None:
     "log",
     [
         pytest.param(begun(), id="no turn"),
-        pytest.param(begun().asks().attempt().tries_again(), id="a lost try"),
+        pytest.param(begun().asks().attempt().model_started(), id="a lost try"),
         pytest.param(rich(), id="a rich Run"),
     ],
 )
-def test_the_only_lane_has_the_sums_of_the_run(log: Log) -> None:
+def test_the_only_lane_has_the_sums_of_the_run(log: Story) -> None:
     (lane,), whole = report(log).lanes, totals(log)
     assert (lane.lane, lane.turns) == ("", len(log.view.turns))
     assert (lane.usage, lane.cost, lane.cost_is_incomplete) == (
@@ -225,32 +236,30 @@ def test_the_only_lane_has_the_sums_of_the_run(log: Log) -> None:
 # --- calls and who allowed them --------------------------------------------------------------------------
 
 
-def asked() -> Log:
-    return begun().asks().says("", ("pay", {"to": "x"})).wait(1).suspends().wait(4)
+def asked() -> Story:
+    return begun().asks().says("", ("pay", {"to": "x"})).wait(1).suspended().wait(4)
 
 
 def test_an_edited_approval_shows_both_digests_and_the_person() -> None:
-    log = asked().decides(approved=True, edited={"to": "z"}, remember="tool").wait(1)
-    log.starts(decision="approved", wait_id=log.wait_of(), edited={"to": "z"}).wait(1).ends(
-        result=1, seconds=1
-    )
+    log = asked().resumed(arguments={"to": "z"}, remember="tool", resumed_by="boss").wait(1)
+    log.tool_started().wait(1).tool_finished(0, 1, duration_seconds=1)
     found = report(log)
     assert found.suspensions == (
         SuspensionReport(
             wait_id=log.wait_of(),
             reason=log.view.waits[log.wait_of()].suspended.reason,
             lane="",
-            call_id=log.call(),
+            call_id=log.call_of(),
             tool="pay",
-            arguments_digest=digest("a"),
-            question="May it pay?",
+            arguments_digest=digest_of({"to": "x"}),
+            question="May pay run?",
             suspended_at=at(2),
-            due_at=at(600),
+            due_at=at(2 + 7 * 86_400),
             resumed_at=at(6),
             cause="answer",
             approved=True,
             arguments_edited=True,
-            executed_digest=digest("e"),
+            executed_digest=digest_of({"to": "z"}),
             payload={},
             remember="tool",
             resumed_by="boss",
@@ -258,15 +267,15 @@ def test_an_edited_approval_shows_both_digests_and_the_person() -> None:
     )
     (call,) = found.tool_calls
     assert (call.decision, call.wait_id, call.decided_by) == ("approved", log.wait_of(), "boss")
-    assert (call.arguments, call.arguments_digest) == ({"to": "z"}, digest("e"))
+    assert (call.arguments, call.arguments_digest) == ({"to": "z"}, digest_of({"to": "z"}))
     assert (call.announced_at, call.started_at, call.finished_at) == (at(1), at(7), at(8))
 
 
 def test_a_remembered_decision_names_the_wait_and_the_person_of_the_first() -> None:
-    log = asked().decides(approved=True, remember="arguments")
+    log = asked().resumed(remember="arguments", resumed_by="boss")
     first = log.wait_of()
-    log.starts(decision="approved", wait_id=first).ends().asks().says("", ("pay", {"to": "x"}))
-    call = report(log.starts(decision="remembered", wait_id=first)).tool_calls[1]
+    log.runs().asks().says("", ("pay", {"to": "x"}))
+    call = report(log.tool_started(decision="remembered", wait_id=first)).tool_calls[1]
     assert (call.decision, call.wait_id, call.decided_by) == ("remembered", first, "boss")
 
 
@@ -274,13 +283,15 @@ def test_a_remembered_decision_names_the_wait_and_the_person_of_the_first() -> N
     ("log", "approved", "cause", "by"),
     [
         pytest.param(asked(), None, None, None, id="open"),
-        pytest.param(asked().decides(approved=False), False, "answer", "boss", id="denied"),
-        pytest.param(asked().expires(), None, "expired", None, id="expired"),
-        pytest.param(asked().decides(approved=True), True, "answer", "boss", id="approved, not begun"),
+        pytest.param(
+            asked().resumed(approved=False, resumed_by="boss"), False, "answer", "boss", id="denied"
+        ),
+        pytest.param(asked().resumed(0, None, cause="expired"), None, "expired", None, id="expired"),
+        pytest.param(asked().resumed(resumed_by="boss"), True, "answer", "boss", id="approved, not begun"),
     ],
 )
 def test_where_nothing_ran_there_is_no_executed_digest(
-    log: Log, approved: bool | None, cause: str | None, by: str | None
+    log: Story, approved: bool | None, cause: str | None, by: str | None
 ) -> None:
     found = report(log)
     (wait,), (call,) = found.suspensions, found.tool_calls
@@ -290,38 +301,36 @@ def test_where_nothing_ran_there_is_no_executed_digest(
 
 
 def test_a_refused_call_says_what_it_asked_for_and_that_nothing_began() -> None:
-    log = (
-        begun().asks().says("", ("pay", "oops")).ends(outcome=ToolOutcome.REFUSED, kind="malformed_arguments")
-    )
+    log = begun().asks().says("", ("pay", "oops")).refused(0, "malformed_arguments")
     (call,) = report(log).tool_calls
-    assert (call.arguments, call.provider_id, call.started_at, call.run_number) == ("oops", "p0", None, 0)
+    assert (call.arguments, call.provider_id, call.started_at, call.run_number) == ("oops", "call-0", None, 0)
     assert (call.tool_class, call.interruptible, call.safe_to_retry, call.wait_id) == (None, None, None, None)
     assert call.failure is not None
     assert (call.outcome, call.failure.kind) == (ToolOutcome.REFUSED, "malformed_arguments")
 
 
 def test_a_call_begun_again_shows_its_newest_start() -> None:
-    log = begun().asks().says("", ("pay", {})).starts(safe_to_retry=True).wait(9).attempt()
+    log = begun().asks().says("", ("pay", {})).tool_started(safe_to_retry=True).wait(9).attempt()
     (dangling,) = report(log).tool_calls
     assert (dangling.dangling, dangling.run_number, dangling.outcome) == (True, 1, None)
-    (again,) = report(log.starts(run_number=2, safe_to_retry=True)).tool_calls
+    (again,) = report(log.tool_started(safe_to_retry=True)).tool_calls
     assert (again.dangling, again.run_number, again.started_at) == (False, 2, at(10))
 
 
 def test_a_withheld_tool_is_a_trip() -> None:
     log = begun()
     for _ in range(3):
-        log.asks().says("", ("pay", {})).starts().ends(outcome=ToolOutcome.ERROR, kind="ValueError")
-    log.asks().wait(1).says("", ("pay", {})).ends(outcome=ToolOutcome.REFUSED, kind="failure_streak")
+        log.asks().says("", ("pay", {})).tool_started().tool_finished(outcome="error")
+    log.asks().wait(1).says("", ("pay", {})).refused(0, "failure_streak")
     (trip,) = report(log).failure_streak_trips
-    assert trip == FailureStreakTrip("", "pay", log.call(), streak=3, threshold=3, at=at(2))
+    assert trip == FailureStreakTrip("", "pay", log.call_of(), streak=3, threshold=3, at=at(2))
 
 
 # --- what came from outside ------------------------------------------------------------------------------
 
 
 def test_messages_are_reported_read_or_not() -> None:
-    log = begun().sends("qe_1", "a").sends("qe_1", "b").sends("qe_2", "c", QueueKind.FOLLOW_UP).wait(1)
+    log = begun().sends("qe_1", "a").sends("qe_1", "b").sends("qe_2", "c", "follow_up").wait(1)
     assert report(log.asks("qe_1")).queue == (
         QueueEntryReport("qe_1", QueueKind.STEER, {"message": "a"}, "ann", at(1), at(2)),
         QueueEntryReport("qe_2", QueueKind.FOLLOW_UP, {"message": "c"}, "ann", at(1), None),
@@ -329,7 +338,7 @@ def test_messages_are_reported_read_or_not() -> None:
 
 
 def test_every_request_to_stop_is_reported() -> None:
-    log = begun().aborted("too slow").wait(1).aborted("now")
+    log = begun().abort("too slow", requested_by="bob").wait(1).abort("now", requested_by="bob")
     assert report(log).aborts == (
         AbortReport(3, at(1), "too slow", "bob"),
         AbortReport(4, at(2), "now", "bob"),
@@ -337,13 +346,13 @@ def test_every_request_to_stop_is_reported() -> None:
 
 
 def test_an_erased_log_keeps_its_evidence_its_counts_and_its_costs() -> None:
-    plain, gone = report(rich()), report(erased(rich()))
+    plain, gone = report(rich()), report_of(view_of(erased(rich())), VERSION)
     assert gone.totals == plain.totals
     assert [(each.arguments_digest, each.decided_by, each.outcome) for each in gone.tool_calls] == [
         (each.arguments_digest, each.decided_by, each.outcome) for each in plain.tool_calls
     ]
     assert [(each.approved, each.arguments_edited, each.executed_digest) for each in gone.suspensions] == [
-        (True, True, digest("e")),
+        (True, True, digest_of({"to": "z"})),
         (False, False, None),
     ]
     assert {each.text for each in gone.prompts} == {None}

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from packages.core.tests.view_logs import RUN, Log, at, begun, erased, rich
-from psych_runtime_core.records.facts import QueueKind, ToolOutcome
+from packages.core.tests.stories import RUN, Story, at, begun, erased, rich, view_of
 from psych_runtime_core.texts import ABORTED, UNKNOWN
 from psych_runtime_core.views.thread import MessageView, thread_of
 
 
-def lines(log: Log) -> list[tuple[str, str, str]]:
+def lines(log: Story) -> list[tuple[str, str, str]]:
     return [(each.role, each.origin, each.content) for each in thread_of([log.view]).messages]
 
 
 def test_everything_that_was_said_stands_where_it_was_recorded() -> None:
-    log = (
-        begun().sends("qe_1", "hurry").asks("qe_1").says("Yes.", ("pay", {}), ("pay", {})).starts(0).starts(1)
-    )
-    log.ends(1, result={"b": 1, "a": 2}).ends(0, result="paid").sends("qe_2", "and?", QueueKind.FOLLOW_UP)
+    log = begun().sends("qe_1", "hurry").asks("qe_1").says("Yes.", ("pay", {}), ("pay", {}))
+    log.runs(1, {"b": 1, "a": 2}).runs(0, "paid").sends("qe_2", "and?", "follow_up")
     log.asks("qe_2").says("Done.")
     assert lines(log) == [
-        ("user", "input", "Pay the bill."),
+        ("user", "input", "hello"),
         ("user", "steer", "hurry"),
         ("assistant", "model", "Yes."),
         ("tool", "tool", '{"a":2,"b":1}'),
@@ -32,7 +29,7 @@ def test_everything_that_was_said_stands_where_it_was_recorded() -> None:
 
 
 def test_a_message_names_its_record_and_a_result_its_call() -> None:
-    log = begun().asks().says("", ("pay", {})).wait(2).starts().ends(result="paid")
+    log = begun().asks().says("", ("pay", {})).wait(2).runs(0, "paid")
     *_, called, result = thread_of([log.view]).messages
     assert (called.content, called.tool_name, called.seq) == ("", None, 5)
     assert result == MessageView(
@@ -44,21 +41,21 @@ def test_a_message_names_its_record_and_a_result_its_call() -> None:
         lane="",
         origin="tool",
         tool_name="pay",
-        tool_call_id=log.call(),
+        tool_call_id=log.call_of(),
         is_error=False,
     )
 
 
 @pytest.mark.parametrize(
-    ("outcome", "kind", "text"),
+    ("outcome", "text"),
     [
-        pytest.param(ToolOutcome.ERROR, "ValueError", "because of ValueError", id="error"),
-        pytest.param(ToolOutcome.UNKNOWN, None, UNKNOWN, id="unknown"),
-        pytest.param(ToolOutcome.ABORTED, None, ABORTED, id="aborted"),
+        pytest.param("error", "it broke", id="error"),
+        pytest.param("unknown", UNKNOWN, id="unknown"),
+        pytest.param("aborted", ABORTED, id="aborted"),
     ],
 )
-def test_what_is_not_ok_is_an_error(outcome: ToolOutcome, kind: str | None, text: str) -> None:
-    log = begun().asks().says("", ("pay", {})).starts().ends(outcome=outcome, kind=kind)
+def test_what_is_not_ok_is_an_error(outcome: str, text: str) -> None:
+    log = begun().asks().says("", ("pay", {})).tool_started().tool_finished(outcome=outcome)
     message = thread_of([log.view]).messages[-1]
     assert (message.content, message.is_error) == (text, True)
 
@@ -66,15 +63,16 @@ def test_what_is_not_ok_is_an_error(outcome: ToolOutcome, kind: str | None, text
 @pytest.mark.parametrize(
     "log",
     [
-        pytest.param(Log().admitted(None), id="an empty input"),
-        pytest.param(Log().admitted(None).sends("qe_1", "later"), id="an entry that no turn has read"),
+        pytest.param(Story().admitted({}), id="an empty input"),
+        pytest.param(Story().admitted({}).sends("qe_1", "later"), id="an entry that no turn has read"),
         pytest.param(
-            Log().admitted(None).attempt().asks().fails("auth", retry=False), id="a try that gave no answer"
+            Story().admitted({}).attempt().asks().model_failed("auth", next="stop"),
+            id="a try that gave no answer",
         ),
-        pytest.param(Log().admitted(None).attempt().asks().says(""), id="an answer without text or call"),
+        pytest.param(Story().admitted({}).attempt().asks().says(""), id="an answer without text or call"),
     ],
 )
-def test_nothing_said_is_no_message(log: Log) -> None:
+def test_nothing_said_is_no_message(log: Story) -> None:
     assert lines(log) == []
 
 
@@ -89,6 +87,6 @@ def test_seqs_rise_within_a_run_and_runs_stand_oldest_first() -> None:
 
 
 def test_an_erased_thread_keeps_its_calls_and_no_word() -> None:
-    messages = thread_of([erased(rich()).view]).messages
+    messages = thread_of([view_of(erased(rich()))]).messages
     assert {each.content for each in messages} <= {"", "null"}
     assert [each.tool_name for each in messages if each.role == "tool"] == ["pay"] * 5

@@ -12,11 +12,14 @@ from psych_runtime.tools.problem import Problem
 from psych_runtime_core.engine import wording
 from psych_runtime_core.engine.results import ended, failed
 from psych_runtime_core.ids import encoded_digest
+from psych_runtime_core.records import MAX_BODY_BYTES
 from psych_runtime_core.records.facts import FailureKind, ToolFailure, ToolOutcome
 from psych_runtime_core.records.tool import ToolCallFinished
 from psych_runtime_core.state.calls import CallState
 
 PREVIEW = 2_000
+# What a record holds, less what stands in it beside the result.
+MAX_RESULT_BYTES = MAX_BODY_BYTES - 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,9 @@ class ResultMaker:
             return self._failed(ToolFailure(kind=converted.kind, message=converted.message))
         if len(converted.encoded) > self.attempt.runtime.blob_offload_bytes:
             return self._unkept(converted)
+        if len(converted.encoded) > MAX_RESULT_BYTES:
+            text = wording.result_too_large(MAX_RESULT_BYTES)
+            return self._failed(ToolFailure(kind=FailureKind.RESULT_TOO_LARGE, message=text))
         return ToolCallFinished(
             lane=self.call.lane,
             call_id=self.call.call_id,

@@ -101,7 +101,7 @@ def _false(log: JudgedLog, record: Record) -> Iterator[str]:
 
 def _false_announcements(salt: bytes, record: ModelCallFinished) -> Iterator[str]:
     for call, said in zip(record.calls, record.tool_calls, strict=True):
-        if call.arguments_digest != call_digest(salt, call.name, _asked(said)):
+        if call.arguments_digest != call_digest(salt, said.name, _asked(said)):
             yield f"arguments_digest of {call.call_id}"
 
 
