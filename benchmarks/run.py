@@ -88,7 +88,7 @@ def write(text: str) -> None:
     """Replace the last run in the README."""
     before, _, rest = README.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
-    README.write_text(f"{before}{BEGIN}\n{text.strip()}\n{END}{after}")
+    README.write_text(f"{before}{BEGIN}\n{text.strip()}\n\n{END}{after}")
 
 
 if __name__ == "__main__":

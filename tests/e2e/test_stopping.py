@@ -359,14 +359,15 @@ async def test_an_order_between_commit_and_run_leaves_nothing_unknown(number: in
         return name
 
     registry = ledger.wrap(registered(act, interruptible=False))
-    store = DrainingStore(InMemoryStore(clock=VirtualClock()), number, order)
+    memory = InMemoryStore(clock=VirtualClock())
+    store = DrainingStore(memory, number, order)
     async with at_work(store, model, registry) as store.worker:
         run_id = await begun(store, agent("act"))
         await until(lambda: store.drained)
-    async with at_work(store._store, model, registry):
-        state = await ended(store._store, run_id, ledger)
+    async with at_work(memory, model, registry):
+        state = await ended(memory, run_id, ledger)
     assert outcome(state) == ("completed", None)
-    assert {end.outcome for end in await results(store._store, run_id)} == {ToolOutcome.OK}
+    assert {end.outcome for end in await results(memory, run_id)} == {ToolOutcome.OK}
     assert len(ledger.invocations) == 6
 
 

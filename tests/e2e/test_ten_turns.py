@@ -9,10 +9,12 @@ import pytest
 from psych_runtime import Head, InMemoryStore, Store, StoreUnavailable
 from psych_runtime.testing import ConflictingStore, StoreProxy, VirtualClock, crash_everywhere, run_virtual
 from psych_runtime.testing.play import Pace, Played, play
+from psych_runtime.testing.switch import Switch
 from psych_runtime.testing.verdict import unknown_calls, violations
 from psych_runtime_core.ports.store import Write
 from psych_runtime_core.records.queue import QueueConsumed
 from psych_runtime_core.records.run import RunSettled
+from psych_runtime_core.records.tool import ToolCallFinished
 from tests.e2e.scenes import FOLLOW_UP, STEER, scenario
 from tests.e2e.stage import SlowStore, only
 
@@ -61,6 +63,24 @@ def test_a_worker_may_die_before_and_after_each_call_of_its_ports() -> None:
 @pytest.mark.timeout(300)
 def test_a_worker_may_die_at_any_await() -> None:
     assert crash_everywhere(scenario, at="awaits", limit=60).points == 60
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_an_approved_call_whose_worker_dies_in_it_is_unknown_and_runs_no_more(moment: str) -> None:
+    async def main(switch: Switch) -> Played:
+        return await play(scenario, InMemoryStore(clock=VirtualClock()), PACE, switch)
+
+    counted = Switch("commits")
+    run_virtual(lambda: main(counted))
+    deaths = [number for number, name in enumerate(counted.names) if name == f"{moment} tool refund"]
+    assert len(deaths) == 2
+    for death in deaths:
+        after = run_virtual(lambda death=death: main(Switch("commits", death)))  # type: ignore[misc]  # bound now
+        refunds = [each for each in after.effects if each.tool == "refund"]
+        ends = [each for each in only(ToolCallFinished, after.runs[0].records) if each.tool == "refund"]
+        assert sorted(end.outcome for end in ends) == ["ok", "unknown"]
+        assert len(refunds) == (1 if moment == "before" else 2)
+        assert after.runs[0].header.terminal == "completed"
 
 
 def test_somebody_else_may_write_before_each_commit(baseline: Played) -> None:

@@ -33,7 +33,7 @@ from psych_runtime_core.ports.store import Append, Write
 from psych_runtime_core.records.facts import ToolOutcome
 from psych_runtime_core.spec.limits import Limits
 from psych_runtime_core.spec.policies import SuspensionPolicy
-from tests.e2e.stage import agent, at_work, begun, ended, in_virtual_time, results, seen, starts
+from tests.e2e.stage import agent, at_work, begun, ended, in_virtual_time, registered, results, seen, starts
 
 DAY = 86_400.0
 
@@ -166,6 +166,21 @@ async def test_edited_arguments_are_checked_like_any(store: Store) -> None:
         await ended(store, run_id, ledger)
     assert [each.tool for each in ledger.invocations] == ["note"]
     assert {end.failure.kind for end in await results(store, run_id) if end.failure} == {"invalid_arguments"}
+
+
+async def test_a_person_may_take_every_argument_away(store: Store) -> None:
+    async def wipe(path: str = "nothing") -> str:
+        """Remove a file."""
+        return f"wiped {path}"
+
+    model, ledger = FakeModel().turn(tool_calls=[("wipe", {"path": "all"})]).turn("Done."), EffectLedger()
+    async with at_work(store, model, ledger.wrap(registered(wipe, annotations="destructive"))):
+        run_id = await begun(store, agent("wipe"))
+        await seen(store, run_id, is_parked)
+        await approve(store, run_id, arguments={})
+        await ended(store, run_id, ledger)
+    (only,) = told(model)
+    assert only.endswith("wiped nothing")
 
 
 async def test_a_remembered_yes_lets_the_next_call_pass(store: Store) -> None:

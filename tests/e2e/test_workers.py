@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -13,6 +13,7 @@ from psych_runtime import (
     Head,
     InMemoryStore,
     Lease,
+    RunHeader,
     RunId,
     Scope,
     Store,
@@ -358,11 +359,13 @@ class Forgetful(StoreProxy):
         self._memory, self._entries = store, entries
 
     async def forget(self, run_id: RunId) -> None:
-        runs = self._memory._runs
-        log = runs._logs[run_id]
-        del log[-self._entries :]
-        header = runs._headers[run_id]
-        runs._headers[run_id] = header.model_copy(update={"head": log[-1].head})
+        runs: Any = vars(self._memory)["_runs"]
+        logs: Any = vars(runs)["_logs"]
+        headers: Any = vars(runs)["_headers"]
+        del logs[run_id][-self._entries :]
+        last: Entry = logs[run_id][-1]
+        header: RunHeader = headers[run_id]
+        headers[run_id] = header.model_copy(update={"head": last.head})
 
 
 @in_virtual_time

@@ -79,4 +79,4 @@ def test_the_last_run_is_put_into_its_place(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(run, "README", readme)
     for text in ("a new run", "a newer run"):
         run.write(text)
-    assert readme.read_text() == f"before\n{run.BEGIN}\na newer run\n{run.END}after\n"
+    assert readme.read_text() == f"before\n{run.BEGIN}\na newer run\n\n{run.END}after\n"

@@ -32,12 +32,12 @@ def small(**fields: object) -> AgentSpec:
 
 texts = st.text(max_size=12)
 finite = st.floats(allow_nan=False, allow_infinity=False)
-scalars = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | finite | texts
+whole = st.integers(-(2**80), 2**80) | st.sampled_from((2**53, 2**63, -(2**80)))
 
 
 def json_values(text: SearchStrategy[str] = texts) -> SearchStrategy[Any]:
     """Any JSON value of plain containers, its text drawn from `text`."""
-    leaves = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | finite | text
+    leaves = st.none() | st.booleans() | whole | finite | text
     return st.recursive(
         leaves,
         lambda inner: st.lists(inner, max_size=4) | st.dictionaries(text, inner, max_size=4),

@@ -9,6 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from packages.core.tests.specs import json_values
 from psych_runtime_core.ids import RunId, ToolCallId
 from psych_runtime_core.messages import (
     AssistantMessage,
@@ -40,14 +41,7 @@ from psych_runtime_core.scope import Scope
 WORDS = ("", "\x00", "\ud800", "\udfff\ud800", "😀", "\n{}", "\u2028", '"', "\\u0000", "null", "é")
 texts = st.one_of(st.sampled_from(WORDS), st.text(st.characters(exclude_categories=()), max_size=12))
 names = st.text(st.characters(categories=("L", "N")), min_size=1, max_size=8)
-whole = st.one_of(st.integers(-(2**80), 2**80), st.sampled_from((0, 1, 2**53, 2**63, -(2**80))))
-floats = st.floats(allow_nan=False, allow_infinity=False)
-leaves = st.one_of(st.none(), st.booleans(), whole, floats, texts)
-values = st.recursive(
-    leaves,
-    lambda below: st.one_of(st.lists(below, max_size=3), st.dictionaries(texts, below, max_size=3)),
-    max_leaves=8,
-)
+values = json_values(texts)
 objects = st.dictionaries(texts, values, max_size=3)
 digests = st.text("0123456789abcdef", min_size=64, max_size=64)
 moments = st.integers(-(10**15), 10**16)

@@ -7,8 +7,13 @@ from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from packages.core.tests.prompt_logs import HOSTILE, RUN, SOURCE, Log, logs
+from packages.core.tests.plans import plan
+from packages.core.tests.pump import Pump
+from packages.core.tests.stories import RUN, Story, begun, erased
+from packages.core.tests.tape import Tape, tapes
+from packages.core.tests.world import World
 from psych_runtime_core.engine import prompt as module
 from psych_runtime_core.engine import wording
 from psych_runtime_core.engine.prompt import Conversation, Origin, Prompt, PromptFault, system_prompt
@@ -17,6 +22,7 @@ from psych_runtime_core.messages import (
     AssistantMessage,
     AssistantPart,
     Message,
+    ModelSource,
     ReasoningPart,
     RefusalPart,
     SystemMessage,
@@ -27,11 +33,16 @@ from psych_runtime_core.messages import (
     check_conversation,
 )
 from psych_runtime_core.records import Record
-from psych_runtime_core.records.facts import FailureKind, ToolOutcome
+from psych_runtime_core.records.facts import ToolFailure, ToolOutcome
+from psych_runtime_core.records.queue import QueueEnqueued
+from psych_runtime_core.records.run import RunAdmitted
 from psych_runtime_core.records.tool import ToolCallFinished
 from psych_runtime_core.records.turn import ModelCallFinished
 from psych_runtime_core.spec.agent import AgentSpec
 from psych_runtime_core.spec.model import ModelRef
+from psych_runtime_core.state.fold import fold
+
+SOURCE = ModelSource(provider="test", model="m")
 
 
 def absorbed(records: Sequence[Record], system: str = "") -> Conversation:
@@ -41,7 +52,7 @@ def absorbed(records: Sequence[Record], system: str = "") -> Conversation:
     return conversation
 
 
-def messages_of(log: Log, system: str = "") -> tuple[Message, ...]:
+def messages_of(log: Story, system: str = "") -> tuple[Message, ...]:
     sent = absorbed(log.records, system).prompt()
     assert sent.check() is None
     return sent.messages
@@ -71,42 +82,31 @@ def test_the_system_prompt_of_an_agent_is(given_spec: AgentSpec, told: str) -> N
 
 
 def test_the_system_prompt_stands_first_and_the_input_follows() -> None:
-    assert messages_of(Log(message="hi"), "Be brief.") == (
+    assert messages_of(begun(), "Be brief.") == (
         SystemMessage(content="Be brief."),
-        UserMessage(content="hi"),
+        UserMessage(content="hello"),
     )
 
 
 def test_an_empty_input_and_an_empty_system_prompt_are_left_out() -> None:
-    assert messages_of(Log()) == ()
+    assert messages_of(Story().admitted({})) == ()
 
 
 def test_a_message_stands_where_it_was_consumed_and_not_before() -> None:
-    log = Log(message="hi")
-    log.ask()
-    log.send("e1", message="first")
-    log.send("e1", message="the same entry again")
-    log.send("e2", text="second")
-    log.say("hello")
-    assert contents(messages_of(log)) == ["hi", "hello"]
-    log.ask()
-    assert contents(messages_of(log)) == ["hi", "hello", "first", "second"]
+    log = begun().asks().sends("e1", "first").sends("e1", "the same entry again").sends("e2", "second")
+    log.says("Yes.")
+    assert contents(messages_of(log)) == ["hello", "Yes."]
+    assert contents(messages_of(log.asks("e1", "e2"))) == ["hello", "Yes.", "first", "second"]
 
 
 def test_a_failed_try_leaves_nothing() -> None:
-    log = Log(message="hi")
-    log.ask()
-    log.fail()
-    log.try_model()
-    assert contents(messages_of(log)) == ["hi"]
+    assert contents(messages_of(begun().asks().model_failed().model_started())) == ["hello"]
 
 
 def test_records_of_another_lane_are_passed_over() -> None:
-    log = Log(message="hi")
-    log.ask()
-    log.say("hello")
-    foreign = log.records[-1].model_copy(update={"lane": "step"})
-    assert contents(absorbed([*log.records[:-1], foreign]).prompt().messages) == ["hi"]
+    *others, said = begun().asks().says("Yes.").records
+    foreign = said.model_copy(update={"lane": "step"})
+    assert contents(absorbed([*others, foreign]).prompt().messages) == ["hello"]
 
 
 @pytest.mark.parametrize(
@@ -122,37 +122,25 @@ def test_records_of_another_lane_are_passed_over() -> None:
     ],
 )
 def test_an_answer_without_calls(parts: list[AssistantPart], kept: bool) -> None:
-    log = Log(message="hi")
-    log.ask()
-    log.answer(parts=parts)
-    whole = (AssistantMessage(parts=tuple(parts), source=SOURCE),)
-    assert messages_of(log)[1:] == (whole if kept else ())
+    whole = AssistantMessage(parts=tuple(parts), source=SOURCE)
+    assert messages_of(begun().asks().says(message=whole))[1:] == ((whole,) if kept else ())
 
 
 def test_results_are_released_in_call_order_when_the_last_is_in() -> None:
-    log = Log(message="hi")
-    log.ask()
-    first, second, third = log.answer(("a", "{}"), ("b", "{}"), ("c", "{}"), parts=[TextPart(text="doing")])
-    log.run(third, {"n": 3})
-    log.run(first, "one")
-    assert contents(messages_of(log)) == ["hi"]
-    log.finish(second, ToolOutcome.REFUSED, "not now")
-    said = messages_of(log)
-    assert contents(said) == ["hi", "doing", "one", "not now", '{"n":3}']
+    log = begun().asks().says("Doing.", ("a", {}), ("b", {}), ("c", {})).runs(2, {"n": 3}).runs(0, "one")
+    assert contents(messages_of(log)) == ["hello"]
+    said = messages_of(log.refused(1))
+    assert contents(said) == ["hello", "Doing.", "one", "it was refused", '{"n":3}']
     results = [one for one in said if isinstance(one, ToolResultMessage)]
     assert [(one.call_id, one.name, one.is_error) for one in results] == [
-        (first, "a", False),
-        (second, "b", True),
-        (third, "c", False),
+        (log.call_of(0), "a", False),
+        (log.call_of(1), "b", True),
+        (log.call_of(2), "c", False),
     ]
 
 
 def test_each_message_names_the_record_behind_it() -> None:
-    log = Log(message="hi")
-    log.ask()
-    first, second = log.answer(("a", "{}"), ("b", "{}"))
-    log.run(second, 2)
-    log.run(first, 1)
+    log = begun().asks().says("", ("a", {}), ("b", {})).runs(1).runs(0)
     sent = absorbed(log.records, "Be brief.").prompt()
     by_seq = [log.records[origin.seq - 1].type for origin in sent.origins]
     assert by_seq == [
@@ -166,44 +154,31 @@ def test_each_message_names_the_record_behind_it() -> None:
     assert {origin.run_id for origin in sent.origins} == {RUN}
 
 
+def edited() -> Story:
+    """A person has put other arguments in place of a call's, and it has begun."""
+    log = begun().asks().says("", ("pay", {"amount": 900})).suspended()
+    return log.resumed(arguments={"amount": 90}).tool_started(safe_to_retry=True)
+
+
 def test_a_result_of_edited_arguments_says_first_that_a_person_changed_them() -> None:
-    log = Log(message="hi")
-    log.ask()
-    (call,) = log.answer(("pay", '{"amount":900}'))
-    log.suspend(call)
-    log.decide(call, True, {"amount": 90})
-    log.start(call, {"amount": 90})
-    log.attempt()
-    log.start(call)
-    log.finish(call, ToolOutcome.OK, "paid")
-    assert contents(messages_of(log))[-1] == wording.edited({"amount": 90}) + "paid"
+    for log in (edited(), edited().attempt().tool_started(safe_to_retry=True)):
+        told = contents(messages_of(log.tool_finished(0, "paid")))[-1]
+        assert told == wording.edited({"amount": 90}) + "paid"
 
 
 def test_a_repeated_call_is_told_the_answer_it_has() -> None:
-    log = Log(message="hi")
+    log = begun()
     for result in ("41", "42"):
-        log.ask()
-        log.run(log.answer(("look", "{}"))[0], result)
-    log.ask()
-    same, other = log.answer(("look", "{}"), ("look", '{"a":1}'))
-    log.finish(same, ToolOutcome.REFUSED, "again", FailureKind.REPEATED_CALL)
-    log.finish(other, ToolOutcome.REFUSED, "again", FailureKind.REPEATED_CALL)
-    assert contents(messages_of(log))[-2:] == ["again" + wording.known_answer("42"), "again"]
+        log.asks().says("", ("look", {})).runs(0, result)
+    log.asks().says("", ("look", {}), ("look", {"a": 1}))
+    log.refused(0, "repeated_call").refused(1, "repeated_call")
+    refusal = "it was refused"
+    assert contents(messages_of(log))[-2:] == [refusal + wording.known_answer("42"), refusal]
 
 
 def test_the_answer_of_an_edited_call_is_that_of_the_call_it_became() -> None:
-    log = Log(message="hi")
-    log.ask()
-    (call,) = log.answer(("pay", '{"amount":900}'))
-    log.suspend(call)
-    log.decide(call, True, {"amount": 90})
-    log.start(call, {"amount": 90})
-    log.finish(call, ToolOutcome.OK, "paid")
-    log.ask()
-    log.finish(
-        log.answer(("pay", '{"amount":900}'))[0], ToolOutcome.REFUSED, "again", FailureKind.REPEATED_CALL
-    )
-    assert contents(messages_of(log))[-1] == "again"
+    log = edited().tool_finished(0, "paid").asks().says("", ("pay", {"amount": 900}))
+    assert contents(messages_of(log.refused(0, "repeated_call")))[-1] == "it was refused"
 
 
 @pytest.mark.parametrize(
@@ -217,33 +192,22 @@ def test_the_answer_of_an_edited_call_is_that_of_the_call_it_became() -> None:
     ],
 )
 def test_a_name_is_brought_to_what_providers_take(name: str, plain: str) -> None:
-    log = Log(message="hi")
-    log.ask()
-    log.run(log.answer((name, "{}"))[0], "done")
-    _, answer, result = messages_of(log)
+    _, answer, result = messages_of(begun().asks().says("", (name, {})).refused())
     assert isinstance(answer, AssistantMessage)
     assert isinstance(result, ToolResultMessage)
     assert answer.tool_calls[0].name == result.name == plain
 
 
 def test_an_answer_that_needs_no_change_is_the_record_s_own_message() -> None:
-    log = Log(message="hi")
-    log.ask()
-    log.run(log.answer(("look", "{"))[0], "done")
+    log = begun().asks().says("", ("look", "{")).refused()
     finished = next(record for record in log.records if isinstance(record, ModelCallFinished))
     assert messages_of(log)[1] is finished.message
 
 
 def test_an_erased_answer_takes_its_results_along() -> None:
-    log = Log(message="hi")
-    log.ask()
-    log.run(log.answer(("look", "{}"))[0], "done")
-    bare = {"message": AssistantMessage(source=SOURCE), "erased": True}
-    erased = [
-        record.model_copy(update=bare) if isinstance(record, ModelCallFinished) else record
-        for record in log.records
-    ]
-    assert contents(absorbed(erased).prompt().messages) == ["hi"]
+    log = begun().asks().says("", ("look", {})).runs()
+    assert [one.role for one in messages_of(log)] == ["user", "assistant", "tool"]
+    assert absorbed(erased(log)).prompt().messages == ()
 
 
 # --- the check ---------------------------------------------------------------------------------------------
@@ -272,12 +236,11 @@ def test_a_check_looks_at_what_no_checked_prompt_had(monkeypatch: pytest.MonkeyP
         check_conversation(messages)
 
     monkeypatch.setattr(module, "check_conversation", counting)
-    log = Log(message="hi")
+    log = begun()
     conversation = absorbed(log.records)
     for turn in range(3):
         seen = len(log.records)
-        log.ask()
-        log.run(log.answer(("look", "{}"))[0], turn)
+        log.asks().says("", ("look", {})).runs(0, turn)
         for record in log.records[seen:]:
             conversation.absorb(record)
         conversation.prompt()
@@ -293,22 +256,64 @@ def test_a_fault_is_found_again_until_it_is_gone() -> None:
     assert sent.check() == sent.check() is not None
 
 
-# --- any legal log -----------------------------------------------------------------------------------------
+# --- any history -------------------------------------------------------------------------------------------
+
+HOSTILE = ("", " ", "\x00", "\ud800", "\ud83d\ude00", "\x1b[0m", "</s>", "a.b", "y" * 100_000)
 
 
-@settings(max_examples=150, deadline=None)
-@given(log=logs(), system=HOSTILE)
-def test_each_prompt_of_a_legal_log_is_sound_and_a_prefix_of_the_next(log: Log, system: str) -> None:
-    conversation = Conversation(system)
-    before: tuple[Message, ...] = ()
-    for record in log.records:
-        conversation.absorb(record)
-        sent = conversation.prompt()
-        assert sent.check() is None
-        assert sent.messages[: len(before)] == before
-        before = sent.messages
-    assert_wirable(before)
-    assert conversation.prompt() == absorbed(log.records, system).prompt()
+def history(tape: Tape, words: Tape) -> list[Record]:
+    """The log of a Run, up to any record, in which people, models and tools say hostile things."""
+    pump = Pump(World(tape, plan("b", failure_streak_threshold=2, repeat_call_threshold=2)))
+    pump.run()
+    return [spoken(record, words) for record in pump.log[: len(pump.log) - words.below(len(pump.log))]]
+
+
+def spoken(record: Record, tape: Tape) -> Record:
+    """`record` with other words."""
+    word = tape.one_of(HOSTILE)
+    told: dict[str, object] = {}
+    match record:
+        case RunAdmitted():
+            told = {"input": tape.one_of(({"message": word}, {}))}
+        case QueueEnqueued():
+            told = {"payload": tape.one_of(({"text": word}, {}))}
+        case ModelCallFinished():
+            said = [kind(text=tape.one_of(HOSTILE)) for kind in (TextPart, ReasoningPart, RefusalPart)]
+            calls = [ToolCall(id=call.id, name=word, arguments=word) for call in record.tool_calls]
+            told = {"message": record.message.model_copy(update={"parts": (*said[tape.below(4) :], *calls)})}
+        case ToolCallFinished(outcome=ToolOutcome.OK):
+            told = {"result": tape.one_of((word, [word], {word: None}))}
+        case ToolCallFinished(failure=ToolFailure() as failure):
+            told = {"failure": failure.model_copy(update={"message": word})}
+        case _:
+            pass
+    return record.model_copy(update=told)
+
+
+histories = st.builds(history, tapes(500), tapes(200))
+
+
+def test_each_prompt_of_a_history_is_sound_and_a_prefix_of_the_next() -> None:
+    met: set[str] = set()
+
+    @given(log=histories, system=st.sampled_from(HOSTILE))
+    @settings(max_examples=300)
+    def prompts(log: list[Record], system: str) -> None:
+        conversation = Conversation(system)
+        before: tuple[Message, ...] = ()
+        for record in log:
+            conversation.absorb(record)
+            sent = conversation.prompt()
+            assert sent.check() is None
+            assert sent.messages[: len(before)] == before
+            before = sent.messages
+        assert_wirable(before)
+        assert conversation.prompt() == absorbed(log, system).prompt()
+        met.update(one.role for one in before)
+        met.update(text for text in ("A person changed", "The answer it gave") if text in str(before))
+
+    prompts()
+    assert met == {"system", "user", "assistant", "tool", "A person changed", "The answer it gave"}
 
 
 def assert_wirable(messages: Sequence[Message]) -> None:
@@ -322,16 +327,13 @@ def assert_wirable(messages: Sequence[Message]) -> None:
             assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", call.name) for call in message.tool_calls)
 
 
-@settings(max_examples=50, deadline=None)
-@given(log=logs())
-def test_every_result_reaches_the_model_once_its_turn_is_whole(log: Log) -> None:
-    results = {
-        one.call_id for one in absorbed(log.records).prompt().messages if isinstance(one, ToolResultMessage)
-    }
-    open_turn = log.state.lanes[""].turn if log.state.calls else None
+@given(histories)
+@settings(max_examples=100)
+def test_every_result_reaches_the_model_once_its_turn_is_whole(log: list[Record]) -> None:
+    open_calls = fold(log, run_id=log[0].run_id).calls
+    open_turn = next((call.turn for call in open_calls.values()), None)
+    results = {one.call_id for one in absorbed(log).prompt().messages if isinstance(one, ToolResultMessage)}
     whole = {
-        record.call_id
-        for record in log.records
-        if isinstance(record, ToolCallFinished) and record.turn != open_turn
+        record.call_id for record in log if isinstance(record, ToolCallFinished) and record.turn != open_turn
     }
     assert results == whole

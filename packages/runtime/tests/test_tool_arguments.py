@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from packages.core.tests.specs import json_values
 from psych_runtime.tools.arguments import check_size, parse_arguments
 from psych_runtime.tools.problem import Problem
 from psych_runtime_core.arguments import MAX_ARGUMENTS_BYTES
@@ -16,12 +17,6 @@ from psych_runtime_core.engine import wording
 from psych_runtime_core.frozen import MAX_DEPTH
 from psych_runtime_core.jsonvalue import FrozenDict, encode_json, json_equal
 from psych_runtime_core.records.facts import FailureKind
-
-JSON: st.SearchStrategy[Any] = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=20,
-)
 
 
 def nested(depth: int) -> str:
@@ -93,7 +88,7 @@ def test_anything_else_is_malformed_and_says_where(raw: str, position: int, reas
     assert problem.message.startswith(f"character {position}: {reason}")
 
 
-@given(JSON)
+@given(json_values(st.text()))
 def test_every_json_object_is_read_as_itself(value: Any) -> None:
     read = parse_arguments(json.dumps({"a": value}))
     assert isinstance(read, FrozenDict)

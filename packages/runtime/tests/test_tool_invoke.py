@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -16,18 +17,11 @@ from psych_runtime.tools.context import ToolContext
 from psych_runtime.tools.ending import Ending, Raised, Returned, Unheard
 from psych_runtime.tools.invoke import CodeRun, invoke
 from psych_runtime.tools.threads import ToolThreads
-from psych_runtime_core.ids import RunId, ToolCallId
-from psych_runtime_core.scope import Scope
 
 
 def fresh_context() -> ToolContext:
-    return ToolContext(
-        scope=Scope(tenant="acme"),
-        run_id=RunId("run_1"),
-        call_id=ToolCallId("call_1"),
-        tool="tool",
-        idempotency_key="idem_1",
-    )
+    """One that is cut alone."""
+    return replace(CONTEXT)
 
 
 def started(fn: Any, context: ToolContext | None = None, threads: ToolThreads | None = None) -> CodeRun:

@@ -138,7 +138,7 @@ async def test_a_json_schema_gives_plain_json_by_keyword() -> None:
     assert await registry.call("run", {"when": "2024-01-01", "n": 2.0}) == {"when": "2024-01-01", "n": 2}
     problem = registry.require("run").validate({"n": 0, "m": 1})
     assert isinstance(problem, Problem)
-    assert [fault.path for fault in problem.faults] == ["", "", "/n"] or len(problem.faults) == 3
+    assert sorted(fault.path for fault in problem.faults) == ["", "", "/n"]
 
 
 # --- definitions -----------------------------------------------------------------------------------------

@@ -20,16 +20,20 @@ CONTEXT = ToolContext(
 )
 
 
-def registered(fn: Any, **keywords: Any) -> RegisteredTool:
+def registry_of(fn: Any, **keywords: Any) -> ToolRegistry:
     """`fn` as the tool `tool`, unless `keywords` say otherwise."""
     said: Any = {"name": "tool", "description": "A tool.", **keywords}
     registry = ToolRegistry()
     registry.register(fn, **said)
-    return next(iter(registry))
+    return registry
 
 
-async def called(fn: Any, arguments: Mapping[str, Any] | None = None, context: ToolContext | None = None) -> Any:
+def registered(fn: Any, **keywords: Any) -> RegisteredTool:
+    return next(iter(registry_of(fn, **keywords)))
+
+
+async def called(
+    fn: Any, arguments: Mapping[str, Any] | None = None, context: ToolContext | None = None
+) -> Any:
     """What `fn` gives when it is called as a tool."""
-    registry = ToolRegistry()
-    registry.register(fn, name="tool", description="A tool.")
-    return await registry.call("tool", arguments or {}, context=context)
+    return await registry_of(fn).call("tool", arguments or {}, context=context)

@@ -78,8 +78,8 @@ def json_equal(a: Json, b: Json) -> bool:
 
 # --- as bytes ------------------------------------------------------------------------------------------
 
-_UTF8 = JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"), check_circular=False)
-_ASCII = JSONEncoder(ensure_ascii=True, allow_nan=False, sort_keys=True, separators=(",", ":"), check_circular=False)
+_UTF8 = JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+_ASCII = JSONEncoder(ensure_ascii=True, allow_nan=False, sort_keys=True, separators=(",", ":"))
 _MAYBE_INTEGRAL = re.compile(r"\.0(?:[,\]}]|\Z)")
 
 

@@ -80,6 +80,7 @@ def crash_everywhere(
     counted = Switch(at)
     baseline = stage.play(counted)
     check_deterministic(baseline, stage.play(Switch(at)))
+    check_sound(scenario, baseline)
     failed: list[FailedPoint] = []
     unknown: list[str] = []
     seconds = baseline.seconds
@@ -98,6 +99,13 @@ def crash_everywhere(
     if failed:
         raise CrashFailed(failed, len(points))
     return CrashReport(len(points), tuple(unknown), seconds)
+
+
+def check_sound(scenario: Scenario, baseline: Played) -> None:
+    """Raise `CrashFailed` where a rule is broken though nothing was disturbed."""
+    found = tuple(violations(scenario, baseline, baseline))
+    if found:
+        raise CrashFailed([FailedPoint(0, "undisturbed", found, logs(baseline))], 1)
 
 
 def chosen(count: int, busy: Sequence[int], limit: int, seed: int) -> list[int]:

@@ -46,7 +46,7 @@ class Forks:
     """Starts forks of one template process. A fork connects to `socket` and names its pid first."""
 
     def __init__(self, template: asyncio.subprocess.Process, socket: Path) -> None:
-        self._template, self._socket = template, socket
+        self.socket, self._template = socket, template
         self._exits: dict[int, asyncio.Future[int]] = {}
         self._connected: dict[int, asyncio.Future[tuple[asyncio.StreamReader, asyncio.StreamWriter]]] = {}
         self._started: asyncio.Queue[int] = asyncio.Queue()
@@ -57,7 +57,7 @@ class Forks:
         stdin = self._template.stdin
         assert stdin is not None, "the template reads its orders from a pipe"
         async with self._one_at_a_time:
-            stdin.write(json.dumps({**orders, "socket": str(self._socket)}).encode() + b"\n")
+            stdin.write(json.dumps({**orders, "socket": str(self.socket)}).encode() + b"\n")
             pid = await self._started.get()
         reader, writer = await self._connection(pid)
         return Fork(pid, self._exit(pid), reader, writer)
@@ -98,7 +98,7 @@ async def forks_of(module: str, *arguments: str, folder: Path) -> AsyncGenerator
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
     forks = Forks(template, folder / "socket")
-    server = await asyncio.start_unix_server(forks.connected, forks._socket)
+    server = await asyncio.start_unix_server(forks.connected, forks.socket)
     listening = asyncio.create_task(forks.listen())
     try:
         yield forks

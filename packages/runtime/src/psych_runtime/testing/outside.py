@@ -20,7 +20,7 @@ from psych_runtime_core.records import Record
 from psych_runtime_core.state.fold import apply, empty
 
 # A hint is never the truth: the log is looked at again after so many seconds.
-LOOK_AGAIN_SECONDS = 5.0
+LOOK_AGAIN_SECONDS = 30.0
 TOO_LATE = (RunAlreadySettled, SuspensionExpired, WaitNotFound)
 
 

@@ -51,7 +51,7 @@ def main(target: str, url: str) -> None:
     _warm_up(scenario, url)
     awake, wake = os.pipe()
     os.set_blocking(wake, False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.signal(signal.SIGCHLD, _wake_up)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     forks: set[int] = set()
     pending = b""
@@ -68,6 +68,11 @@ def main(target: str, url: str) -> None:
             forks.update(_fork(scenario, json.loads(line)) for line in lines)
     for pid in forks:
         os.kill(pid, signal.SIGKILL)
+
+
+def _wake_up(number: int, frame: object) -> None:
+    """A handler must be there for the wake-up to be written."""
+    del number, frame
 
 
 def _warm_up(scenario: Scenario, url: str) -> None:

@@ -11,11 +11,13 @@ from psych_runtime.testing.scenario import Scenario, ScenarioNotDeterministic
 from psych_runtime_core.ids import ToolCallId
 from psych_runtime_core.jsonvalue import Json
 from psych_runtime_core.records import Entry, Record
-from psych_runtime_core.records.facts import ToolOutcome
+from psych_runtime_core.records.facts import FailureKind, TerminalState, ToolOutcome
 from psych_runtime_core.records.queue import QueueEnqueued
 from psych_runtime_core.records.run import RunSettled
 from psych_runtime_core.records.tool import ToolCallFinished, ToolCallStarted
 from psych_runtime_core.records.wait import Resumed
+
+OURS = frozenset({FailureKind.ATTEMPT_FAILED, FailureKind.STORE_LOST_ENTRIES})
 
 
 def check_deterministic(first: Played, second: Played) -> None:
@@ -47,6 +49,7 @@ def violations(scenario: Scenario, baseline: Played, played: Played) -> Iterator
     for before, after in zip(baseline.runs, played.runs, strict=True):
         found = audit(after.entries, effects=played.effects, header=after.header, spec=scenario.spec)
         yield from (f"{each.code} at {each.seq}: {each.message}" for each in found)
+        yield from _our_fault(after)
         yield from _forgotten(after)
         yield from _wrongly_unknown(after)
         if not unknown_calls(after) and _end(before) != _end(after):
@@ -74,8 +77,18 @@ def unknown_calls(run: PlayedRun) -> tuple[ToolCallId, ...]:
 
 
 def _wrongly_unknown(run: PlayedRun) -> Iterator[str]:
+    """Of a Run that was stopped nothing is run again, however safe."""
+    if run.header.terminal is not TerminalState.COMPLETED:
+        return
     safe = {each.call_id for each in run.records if isinstance(each, ToolCallStarted) and each.safe_to_retry}
     yield from (f"{call} is unknown, and safe to run again" for call in unknown_calls(run) if call in safe)
+
+
+def _our_fault(run: PlayedRun) -> Iterator[str]:
+    """An end that no model, tool or person can bring about."""
+    for record in run.records:
+        if isinstance(record, RunSettled) and record.failure and record.failure.kind in OURS:
+            yield f"it ends {record.failure.kind}: {record.failure.traceback or record.failure.message}"
 
 
 def _forgotten(run: PlayedRun) -> Iterator[str]:
@@ -95,7 +108,7 @@ def _end(run: PlayedRun) -> tuple[str, Json]:
     if not settled:
         return "open", None
     failure = settled[-1].failure
-    return settled[-1].state, (failure.traceback or failure.message) if failure else settled[-1].output
+    return settled[-1].state, failure.message if failure else settled[-1].output
 
 
 def _done(effects: Iterable[Invocation]) -> list[tuple[str, str]]:

@@ -32,4 +32,4 @@ def offer(spec: AgentSpec, registry: ToolRegistry, permitted: Sequence[str] | No
     """The tools of `spec` that may be called now, by name; `permitted` are the tenant's patterns."""
     granted = [tool.name for tool in spec.tools]
     names = narrow(granted, tenant=permitted, callable_now=registry.names)
-    return Offer({name: registry.require(name) for name in sorted(names)})
+    return Offer({name: registry.require(name) for name in names})
