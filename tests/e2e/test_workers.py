@@ -10,6 +10,7 @@ import pytest
 from psych_runtime import (
     AllowAll,
     Decision,
+    Entry,
     Head,
     InMemoryStore,
     Lease,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from psych_runtime_core.arguments import read_arguments
 from psych_runtime_core.jsonvalue import JsonObject
@@ -11,6 +10,7 @@ from psych_runtime_core.records.facts import FailureKind, ToolOutcome
 from psych_runtime_core.records.tool import ToolCallFinished, ToolCallStarted
 from psych_runtime_core.records.turn import ModelCallFinished
 from psych_runtime_core.state.calls import CallState
+from psych_runtime_core.state.changed import changed
 from psych_runtime_core.state.lane import LanePhase, LaneState, Repeat, Streak, newest
 from psych_runtime_core.state.run import RunStateView
 from psych_runtime_core.state.wait_changes import close_wait
@@ -47,10 +47,10 @@ def tool_call_started(state: RunStateView, record: ToolCallStarted) -> None:
     arguments = record.arguments if record.arguments is not None else call.arguments
     if record.run_number == 1:
         lane = state.lanes[record.lane]
-        state.put(state.lanes, record.lane, replace(lane, calls_started=lane.calls_started + 1))
-        state.set(meter=replace(state.meter, tool_calls=state.meter.tool_calls + 1))
+        state.put(state.lanes, record.lane, changed(lane, calls_started=lane.calls_started + 1))
+        state.set(meter=changed(state.meter, tool_calls=state.meter.tool_calls + 1))
     close_wait(state, call)
-    started = replace(
+    started = changed(
         call,
         phase="started",
         tool=record.tool,
@@ -72,11 +72,11 @@ def tool_call_finished(state: RunStateView, record: ToolCallFinished) -> None:
     state.drop(state.calls, record.call_id)
     lane = _guarded(state.lanes[record.lane], call, record)
     if record.outcome is ToolOutcome.REFUSED:
-        lane = replace(lane, refused=(*lane.refused, call.ordinal))
-        state.set(meter=replace(state.meter, refused_calls=state.meter.refused_calls + 1))
+        lane = changed(lane, refused=(*lane.refused, call.ordinal))
+        state.set(meter=changed(state.meter, refused_calls=state.meter.refused_calls + 1))
     left = lane.unfinished - 1
     phase = LanePhase.ACTING if left else LanePhase.READY
-    state.put(state.lanes, record.lane, replace(lane, unfinished=left, phase=phase))
+    state.put(state.lanes, record.lane, changed(lane, unfinished=left, phase=phase))
     if _is(record, ToolOutcome.UNKNOWN, FailureKind.FORCE_SETTLED):
         state.set(gave_up=True)
 
@@ -85,7 +85,7 @@ def _guarded(lane: LaneState, call: CallState, record: ToolCallFinished) -> Lane
     """The lane after the guards have counted a result."""
     streaks, streak = _streaks(lane, record)
     repeats, repeat = _repeats(lane, call, record)
-    return replace(
+    return changed(
         lane,
         streaks=streaks,
         streak_peak=max(lane.streak_peak, streak),
@@ -110,7 +110,7 @@ def _repeats(lane: LaneState, call: CallState, record: ToolCallFinished) -> tupl
     held = lane.repeats.get(call.arguments_digest)
     again = _is(record, ToolOutcome.REFUSED, FailureKind.REPEATED_CALL)
     if held is not None and (again or held.answer_digest == record.answer_digest):
-        tally = replace(held, count=held.count + 1)
+        tally = Repeat(held.count + 1, held.answer_digest)
     else:
         tally = Repeat(1, record.answer_digest)
     return newest(lane.repeats, call.arguments_digest, tally), tally.count

@@ -21,7 +21,7 @@ class Approved:
     arguments_digest: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CallState:
     """An announced or started call.
 

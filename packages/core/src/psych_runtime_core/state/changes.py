@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,6 +14,7 @@ from psych_runtime_core.records.tool import ToolCallFinished, ToolCallStarted
 from psych_runtime_core.records.turn import ModelCallFailed, ModelCallFinished, ModelCallStarted, TurnStarted
 from psych_runtime_core.records.wait import Resumed, Suspended
 from psych_runtime_core.state import call_changes, wait_changes
+from psych_runtime_core.state.changed import changed
 from psych_runtime_core.state.lane import WITHDRAWN, LaneAnswer, LanePhase, LaneState
 from psych_runtime_core.state.queues import QueueEntry
 from psych_runtime_core.state.run import Abort, RunStateView, Settlement
@@ -75,7 +75,7 @@ def _run_settled(state: RunStateView, record: RunSettled) -> None:
 
 def _turn_started(state: RunStateView, record: TurnStarted) -> None:
     lane = state.lanes[record.lane]
-    opened = replace(
+    opened = changed(
         lane,
         phase=LanePhase.ASKING,
         version_hash=state.version_hash,
@@ -98,7 +98,7 @@ def _model_call_started(state: RunStateView, record: ModelCallStarted) -> None:
     lane = state.lanes[record.lane]
     if lane.phase is LanePhase.CALLING:
         state.set(meter=state.meter.lost())
-    calling = replace(
+    calling = changed(
         lane,
         phase=LanePhase.CALLING,
         try_number=record.try_number,
@@ -117,7 +117,7 @@ def _model_call_finished(state: RunStateView, record: ModelCallFinished) -> None
     call_changes.announce(state, record)
     cut = record.finish_reason is FinishReason.LENGTH and bool(record.calls)
     refused = record.finish_reason is FinishReason.REFUSAL
-    finished = replace(
+    finished = changed(
         lane,
         phase=LanePhase.ACTING if record.calls else LanePhase.ANSWERED,
         finish_reason=record.finish_reason,
@@ -143,7 +143,7 @@ def _model_call_failed(state: RunStateView, record: ModelCallFailed) -> None:
     lane = state.lanes[record.lane]
     state.set(meter=state.meter.failed(record.usage, record.cost, retried=record.will_retry))
     _remember_sent(state, record)
-    failed = replace(
+    failed = changed(
         lane,
         phase=LanePhase.ASKING if record.will_retry else LanePhase.FAILED,
         model=record.next_model or lane.model,

@@ -55,7 +55,7 @@ class Repeat:
     answer_digest: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LaneState:
     """An open lane.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from psych_runtime_core.messages import Cost, Usage
+from psych_runtime_core.state.changed import changed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Meter:
     """Sums over a log. `usage` is None until some call reported it; costs are one per currency."""
 
@@ -33,25 +34,25 @@ class Meter:
         """After a model call that gave an answer."""
         metered = self._used(usage, cost)
         unpriced = self.unpriced_model_calls + (cost is None)
-        return replace(metered, model_calls=self.model_calls + 1, unpriced_model_calls=unpriced)
+        return changed(metered, model_calls=self.model_calls + 1, unpriced_model_calls=unpriced)
 
     def failed(self, usage: Usage | None, cost: Cost | None, *, retried: bool) -> Meter:
         """After a try that gave none."""
         metered = self._used(usage, cost)
-        return replace(
+        return changed(
             metered, failed_model_calls=self.failed_model_calls + 1, retries_used=self.retries_used + retried
         )
 
     def lost(self) -> Meter:
         """After a try whose end nobody saw."""
-        return replace(
+        return changed(
             self,
             lost_model_calls=self.lost_model_calls + 1,
             unreported_usage_calls=self.unreported_usage_calls + 1,
         )
 
     def _used(self, usage: Usage | None, cost: Cost | None) -> Meter:
-        return replace(
+        return changed(
             self,
             usage=usage if self.usage is None else self.usage + usage if usage else self.usage,
             unreported_usage_calls=self.unreported_usage_calls + (usage is None),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from psych_runtime_core.records.wait import Resumed, Suspended
 from psych_runtime_core.state.calls import Approved, CallState
+from psych_runtime_core.state.changed import changed
 from psych_runtime_core.state.run import RunStateView
 from psych_runtime_core.state.waits import Remembered, Wait, WaitAnswer
 
@@ -27,7 +26,7 @@ def suspended(state: RunStateView, record: Suspended) -> None:
         question=record.question,
     )
     state.put(state.waits, record.wait_id, wait)
-    holding = replace(call, wait_id=record.wait_id, waits_opened=call.waits_opened + 1)
+    holding = changed(call, wait_id=record.wait_id, waits_opened=call.waits_opened + 1)
     state.put(state.calls, record.call_id, holding)
     _hold(state, record.lane, 1)
 
@@ -45,13 +44,13 @@ def resumed(state: RunStateView, record: Resumed) -> None:
         at=record.at,
         seq=record.seq,
     )
-    state.put(state.waits, record.wait_id, replace(wait, answer=answer))
+    state.put(state.waits, record.wait_id, changed(wait, answer=answer))
     _hold(state, record.lane, -1)
     if record.cause == "expired":
         state.set(expired=record.wait_id)
         return
     if record.approved and record.arguments_digest is not None:
-        call = replace(state.calls[wait.call_id], approved=Approved(wait.wait_id, record.arguments_digest))
+        call = changed(state.calls[wait.call_id], approved=Approved(wait.wait_id, record.arguments_digest))
         state.put(state.calls, wait.call_id, call)
     _remember(state, wait, record)
 
@@ -67,7 +66,7 @@ def close_wait(state: RunStateView, call: CallState) -> None:
 
 def _hold(state: RunStateView, lane: str, by: int) -> None:
     held = state.lanes[lane]
-    state.put(state.lanes, lane, replace(held, held=held.held + by))
+    state.put(state.lanes, lane, changed(held, held=held.held + by))
 
 
 def _remember(state: RunStateView, wait: Wait, record: Resumed) -> None:

@@ -28,7 +28,7 @@ class WaitAnswer:
     seq: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Wait:
     """Something a call waits for. It is open while `answer` is None."""
 
