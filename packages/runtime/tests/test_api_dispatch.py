@@ -39,7 +39,7 @@ from psych_runtime import (
     publish,
     records,
 )
-from psych_runtime.testing import FakeClock
+from psych_runtime.testing import FakeClock, VirtualClock, run_virtual
 
 
 @pytest.fixture(params=STORES)
@@ -217,12 +217,15 @@ async def test_a_request_is_not_found_out_by_guessing_its_input(store: Store) ->
 
 @pytest.mark.parametrize("key", [None, "k"])
 @pytest.mark.parametrize("mishaps", [["lost"], ["lost", "lost"], ["silent", "lost"], ["lost", "away"]])
-async def test_an_admission_whose_answer_is_lost_makes_one_run(mishaps: list[str], key: str | None) -> None:
-    store = UnluckyStore(*mishaps)
-    dispatched = await dispatch(store, SPEC, ACME, idempotency_key=key)
-    assert dispatched.created
-    claims = (await store.claim(WorkerId("w"), limit=100)).claims
-    assert [claim.header.run_id for claim in claims] == [dispatched.run_id]
+def test_an_admission_whose_answer_is_lost_makes_one_run(mishaps: list[str], key: str | None) -> None:
+    async def main() -> None:
+        store = UnluckyStore(*mishaps, clock=VirtualClock())
+        dispatched = await dispatch(store, SPEC, ACME, idempotency_key=key)
+        assert dispatched.created
+        claims = (await store.claim(WorkerId("w"), limit=100)).claims
+        assert [claim.header.run_id for claim in claims] == [dispatched.run_id]
+
+    run_virtual(main)
 
 
 async def test_an_admission_that_wrote_nothing_says_so() -> None:

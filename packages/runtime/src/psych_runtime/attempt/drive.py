@@ -147,7 +147,7 @@ class Driver:
         return staged
 
     async def _begin(self, effects: tuple[Effect, ...]) -> bool:
-        """Let calls begin; those that wait for nobody share this commit. Whether anything was staged."""
+        """Let calls begin; those that wait for nobody share this commit. Whether to ask the engine again."""
         asked = {brought.effect for brought in self._begun}
         new = [
             effect
@@ -160,12 +160,14 @@ class Driver:
         if new:
             await anyio.lowlevel.checkpoint()
             self._facts.extend(self._inbox.take())
-            await self._take()
+        # What ended meanwhile makes `effects` old: they still hold the run of a call that is over.
+        ended = any(brought.observed for brought in self._facts)
+        await self._take()
         begun, self._begun = self._begun, []
         wanted = [brought for brought in begun if brought.effect in effects]
         for brought in wanted:
             self._journal.stage(brought.records)
-        return bool(wanted)
+        return ended or bool(wanted)
 
     def _rest(self, effects: tuple[Effect, ...], draining: bool) -> Park | None:
         """When somebody must look again, if there is no point in holding the Run until then."""
