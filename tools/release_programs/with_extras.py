@@ -2,10 +2,9 @@
 
 import asyncio
 
-from psych_runtime.testing.fake_model import FakeModel
-
 from psych_runtime import AgentSpec, ModelRef, TerminalState, open_store, session, status, verify
 from psych_runtime.store.sqlite import SQLiteStore
+from psych_runtime.testing.fake_model import FakeModel
 
 
 async def main() -> None:
