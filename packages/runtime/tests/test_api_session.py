@@ -1,7 +1,8 @@
 """A session: ports and a Worker in one line."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import pytest
@@ -22,10 +23,12 @@ from psych_runtime import (
     Session,
     SpecValidationError,
     Store,
+    StoreUnavailable,
     SystemClock,
     ToolRegistry,
     ToolSchemaError,
     Version,
+    Watch,
     session,
 )
 from psych_runtime.testing import FakeClock, FakeModel, ToolCallScript
@@ -202,6 +205,20 @@ async def test_what_the_body_raises_comes_out_as_it_is() -> None:
     with pytest.raises(Trouble):
         async with session(FakeModel()):
             raise Trouble
+
+
+async def test_what_ended_the_worker_is_raised_by_who_waits_for_a_run() -> None:
+    class Deaf(CountingStore):
+        def changes(
+            self, run_ids: Collection[RunId] = (), *, ready: bool = False
+        ) -> AbstractAsyncContextManager[Watch]:
+            if ready:
+                raise StoreUnavailable("changes", "it cannot be watched", "none")
+            return super().changes(run_ids, ready=ready)
+
+    with pytest.raises(StoreUnavailable, match="it cannot be watched"), fail_after(5):
+        async with session(FakeModel().turn("never"), store=Deaf()) as s:
+            await s.ask(SPEC, "hello")
 
 
 async def test_a_session_that_is_left_at_once_leaves_no_task() -> None:

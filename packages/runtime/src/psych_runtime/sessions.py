@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from functools import partial
 from typing import TypedDict, Unpack
 
 import anyio
@@ -14,6 +15,7 @@ from psych_runtime.api.arguments import identifier, of_kind, seconds
 from psych_runtime.api.dispatch import Dispatched, dispatch
 from psych_runtime.api.publish import publish
 from psych_runtime.api.views import answer
+from psych_runtime.attempt.first import first_of
 from psych_runtime.runtime import BLOB_OFFLOAD_BYTES, Runtime
 from psych_runtime.tools.registry import ToolRegistry
 from psych_runtime.worker.slots import Awaited, current_slots
@@ -84,7 +86,7 @@ async def session(  # noqa: PLR0913 - each port of a Runtime by its name, so tha
     try:
         # A Worker can be drained once it has begun to run.
         await asyncio.sleep(0)
-        yield Session(runtime, worker, Scope(tenant=tenant, principal=principal))
+        yield Session(runtime, worker, Scope(tenant=tenant, principal=principal), running)
     finally:
         with anyio.CancelScope(shield=True):
             await worker.drain(DRAIN_SECONDS)
@@ -105,9 +107,10 @@ def _registry(given: ToolRegistry | None, tools: Sequence[Callable[..., object]]
 class Session:
     """One tenant's way to publish, start and ask. `scope` holds for every call that names no other."""
 
-    def __init__(self, runtime: Runtime, worker: Worker, scope: Scope) -> None:
+    def __init__(self, runtime: Runtime, worker: Worker, scope: Scope, running: asyncio.Task[None]) -> None:
         self.store, self.registry = runtime.store, runtime.registry
         self.runtime, self.worker, self.scope = runtime, worker, scope
+        self._running = running
         self._versions: dict[VersionHash, Version] = {}
 
     async def publish(self, spec: Spec) -> Version:
@@ -162,7 +165,8 @@ class Session:
         """The answer of a Run, once it has settled.
 
         A Run that failed, or is not done within `timeout` seconds, comes back with `finished=False`; it is
-        not cancelled. Inside a tool it raises `NoFreeSlot` when the Worker has no slot left for the Run.
+        not cancelled. Inside a tool it raises `NoFreeSlot` when the Worker has no slot left for the Run. What
+        ended the session's Worker is raised here: nobody else may be there to drive the Run.
         """
         run, held = RunId(identifier("run_id", run_id)), scope or self.scope
         seconds("timeout", timeout)
@@ -185,5 +189,13 @@ class Session:
                 left = end - clock.monotonic()
                 if left <= 0:
                     break
-                await watch.wait(left)
+                await first_of(partial(watch.wait, left), self._worker_has_failed)
+                if self._running.done():
+                    self._running.result()
         return await answer(self.store, run_id, scope=scope)
+
+    async def _worker_has_failed(self) -> None:
+        """Ends when the Worker did, and not because it was told to."""
+        await asyncio.wait([self._running])
+        if self._running.cancelled() or self._running.exception() is None:
+            await anyio.sleep_forever()

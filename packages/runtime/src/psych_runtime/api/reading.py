@@ -70,7 +70,7 @@ async def _stream(store: Store, run_id: RunId, after: int, scope: Scope | None) 
 
 def _ends_at(header: RunHeader, after: int) -> bool:
     """Whether the log is whole, and nothing follows `after`."""
-    return header.terminal is not None and header.head.seq < after
+    return header.terminal is not None and header.head.seq <= after
 
 
 async def _change(watch: Watch, run_id: RunId) -> None:
