@@ -109,6 +109,9 @@ BAD = [
     pytest.param(dispatch, (SPEC, ACME), {"delay_seconds": -1}, ValueError, "delay_seconds", id="-1 s"),
     pytest.param(dispatch, (SPEC, ACME), {"delay_seconds": float("inf")}, ValueError, "delay", id="inf s"),
     pytest.param(
+        dispatch, (SPEC, ACME), {"delay_seconds": 10**400}, ValueError, "delay", id="an endless int"
+    ),
+    pytest.param(
         dispatch, (SPEC, ACME), {"delay_seconds": 31_536_001}, ValueError, "delay", id="over a year"
     ),
     pytest.param(dispatch, (SPEC, ACME), {"priority": 101}, ValueError, "priority", id="priority 101"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import math
 import socket
+from typing import Any
 
 import pytest
 
@@ -61,6 +63,15 @@ PERMANENT_STATUSES: list[object] = [
     None,
 ]
 
+
+class Opaque(Exception):
+    """It raises when it is looked at."""
+
+    @property
+    def status_code(self) -> int:
+        raise RuntimeError("not now")
+
+
 CASES = [
     *[(refused(kind), kind.value) for kind in ModelErrorKind],
     *[(OSError(number, "no"), "transient") for number in TRANSIENT_ERRNOS],
@@ -76,22 +87,23 @@ CASES = [
     (OSError(errno.ENOENT, "no file"), "permanent"),
     (ConversationError(3, "a bug"), "permanent"),
     (KeyError("choices"), "permanent"),
+    (StatusError([503]), "permanent"),
+    (Opaque(), "permanent"),
+    (asyncio.CancelledError(), "permanent"),
 ]
 
 
 @pytest.mark.parametrize(("error", "kind"), [pytest.param(*case, id=f"{case[0]!r}") for case in CASES])
-def test_an_error_has_one_kind(error: Exception, kind: str) -> None:
+def test_an_error_has_one_kind(error: BaseException, kind: str) -> None:
     assert classify(error) == (FailureKind(kind), None)
 
 
 @pytest.mark.parametrize(
     ("given", "hint"),
     [(0.0, 0.0), (2.5, 2.5), (86_400.0, 86_400.0), (1e9, 86_400.0), (None, None)]
-    + [(unusable, None) for unusable in (-0.1, math.nan, math.inf, -math.inf)],
+    + [(unusable, None) for unusable in (-0.1, math.nan, math.inf, -math.inf, "soon")],
 )
-def test_the_hint_of_a_provider_is_at_most_a_day_and_never_nonsense(
-    given: float | None, hint: float | None
-) -> None:
+def test_the_hint_of_a_provider_is_at_most_a_day_and_never_nonsense(given: Any, hint: float | None) -> None:
     overloaded = ModelError(ModelErrorKind.TRANSIENT, "overloaded", retry_after_seconds=given)
     assert classify(overloaded) == (FailureKind.TRANSIENT, hint)
     assert classify(TransientError("later", given)) == (FailureKind.TRANSIENT, hint)

@@ -226,6 +226,22 @@ def generator() -> Iterator[int]:
 async def coroutine() -> None: ...
 
 
+class Leaves(list[int]):
+    def __iter__(self) -> Iterator[int]:
+        raise SystemExit(1)
+
+
+class Unbound:
+    """As lazy proxies of web frameworks are outside of a request."""
+
+    @property
+    def __class__(self) -> type:
+        raise RuntimeError("there is no request")
+
+    @__class__.setter
+    def __class__(self, value: type) -> None: ...
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
@@ -265,6 +281,16 @@ async def coroutine() -> None: ...
         ),
         pytest.param(
             BrokenModel, "result: a value of type BrokenModel that raises", id="a serializer that raises"
+        ),
+        pytest.param(
+            lambda: Leaves([1]),
+            "result: a value of type Leaves that raises SystemExit",
+            id="a list that exits",
+        ),
+        pytest.param(
+            lambda: {"a": Unbound()},
+            "result['a']: a value of type Unbound that raises RuntimeError when read",
+            id="a stand-in for nothing",
         ),
     ],
 )

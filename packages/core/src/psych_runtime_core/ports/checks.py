@@ -10,6 +10,8 @@ from psych_runtime_core.ports.store import NOW, Admit, Append, ClaimFilter, Head
 from psych_runtime_core.records import MAX_BODY_BYTES, MAX_COMMIT_BYTES, Entry, Head
 
 MAX_WRITES = 16
+# The largest integer that a database keeps.
+MAX_SEQ = 2**63 - 1
 MAX_VERSION_BYTES = 5 * 1024 * 1024
 MAX_PAGE_BYTES = 8 * 1024 * 1024
 """Where a page of entries ends early. It is more than a body may have, so no page is empty."""
@@ -42,7 +44,7 @@ def check_version(encoded: bytes) -> None:
 
 def check_read(after: int, limit: int) -> None:
     """Raise `ValueError` for a page that no log has."""
-    _require(after >= 0, f"a log is read after a seq of 0 or more, not {after}")
+    _require(0 <= after <= MAX_SEQ, f"a log is read after a seq of 0 or more, not {after}")
     _require(1 <= limit <= 10_000, f"a page has 1 to 10000 entries, not {limit}")
 
 

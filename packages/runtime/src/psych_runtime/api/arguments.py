@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from typing import Any, TypeGuard, TypeVar
 
@@ -52,7 +53,7 @@ def seconds(name: str, value: object, most: float = math.inf, *, zero: bool = Tr
     """A finite number of seconds from 0 to `most`; 0 itself only with `zero`."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{name} must be a number, not {type(value).__name__}")
-    if not (math.isfinite(value) and (0 <= value <= most if zero else 0 < value <= most)):
+    if not (value <= sys.float_info.max and (0 <= value <= most if zero else 0 < value <= most)):
         least, upto = "0 or more" if zero else "more than 0", "" if most == math.inf else f", at most {most}"
         raise ValueError(f"{name} is {value}; give {least}{upto}")
     return float(value)

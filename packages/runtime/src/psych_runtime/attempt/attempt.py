@@ -28,6 +28,7 @@ from psych_runtime_core.engine.plan import Plan, Plans
 from psych_runtime_core.engine.prompt import system_prompt
 from psych_runtime_core.errors import (
     CorruptLog,
+    EntryTooLarge,
     LeaseLost,
     RecordTooNew,
     SeqConflict,
@@ -68,11 +69,15 @@ class Attempt:
             logger.warning("the lease of %s is lost; its Attempt ends here", run_id)
         except StoreError as error:
             logger.warning("%s is left to the next Worker: %s", run_id, error)
+        except Exception:
+            logger.exception("%s could not be ended either, and is left to the next Worker", run_id)
         return Outcome(Ended.LOST)
 
     async def _run(self) -> Outcome:
         try:
             return await self._attempted()
+        except EntryTooLarge as error:
+            return await self._failed(error)
         except StoreError:
             raise
         except RecordTooNew as error:
@@ -81,9 +86,8 @@ class Attempt:
             return await self._quarantine(error)
         except LogDiverged as error:
             return await self._lost_entries(error)
-        except Exception:
-            logger.exception("an error inside psych-runtime ends %s", self._claim.header.run_id)
-            return await self._failed(traceback.format_exc())
+        except Exception as error:
+            return await self._failed(error)
 
     async def _attempted(self) -> Outcome:
         header = self._claim.header
@@ -155,8 +159,10 @@ class Attempt:
         await self._let_go(self._store.clock.now() + rest)
         return Outcome(Ended.PARKED)
 
-    async def _failed(self, trace: str) -> Outcome:
+    async def _failed(self, error: Exception) -> Outcome:
         """Settle a Run that an error of ours ended, from a log folded anew."""
+        run_id, trace = self._claim.header.run_id, "".join(traceback.format_exception(error))
+        logger.error("an error inside psych-runtime ends %s", run_id, exc_info=error)
         failure = ToolFailure(
             kind=FailureKind.ATTEMPT_FAILED, message=wording.attempt_failed(), traceback=trace
         )

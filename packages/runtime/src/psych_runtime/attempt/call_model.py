@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import aclosing
 from dataclasses import dataclass
 
+import anyio
+from pydantic import ValidationError
+
 from psych_runtime.attempt.context import AttemptContext
+from psych_runtime.attempt.cut import UNWIND_SECONDS
+from psych_runtime.attempt.first import within
 from psych_runtime.attempt.permission import permitted
 from psych_runtime.model.assemble import Answer, Assembly
-from psych_runtime.model.transient import classify
+from psych_runtime.model.transient import attribute, classify
 from psych_runtime.tools.arguments import parse_arguments
+from psych_runtime.tools.ending import Raised
 from psych_runtime.tools.failures import failure_of
+from psych_runtime.tools.invoke import CodeRun
 from psych_runtime.tools.offer import Offer, offer
 from psych_runtime.tools.problem import Problem
 from psych_runtime_core.engine import wording
@@ -45,13 +53,31 @@ class _Try:
         if fault is not None:
             text = wording.invalid_prompt(fault.seq, fault.detail)
             return self._failed(ToolFailure(kind=FailureKind.INVALID_PROMPT, message=text))
+        ending = await self._heard(prompt)
+        if isinstance(ending, Raised):
+            return self._failed(_problem(ending.error))
         try:
-            answer = await self._ask(prompt)
-        except Exception as error:
+            return self._recorded(ending)
+        except ValidationError as error:
+            # What a client puts into the end of its stream may be anything.
             return self._failed(_problem(error))
-        if not answer.message.text and not answer.message.tool_calls:
-            return self._empty(answer)
-        return self._finished(answer)
+
+    async def _heard(self, prompt: Prompt) -> Answer | Raised:
+        """The answer, or whatever the client raised. One that swallows its cancellation holds nobody."""
+        answers: list[Answer] = []
+
+        async def ask() -> None:
+            answers.append(await self._ask(prompt))
+
+        code = CodeRun(ask, threads=None, context=None)
+        try:
+            ending = await code.wait()
+        except asyncio.CancelledError:
+            code.cut()
+            with anyio.CancelScope(shield=True):
+                await within(UNWIND_SECONDS, self.attempt.clock, code.wait)
+            raise
+        return ending if isinstance(ending, Raised) else answers[0]
 
     async def _ask(self, prompt: Prompt) -> Answer:
         runtime, spec = self.attempt.runtime, self.attempt.plan.spec
@@ -121,6 +147,10 @@ class _Try:
         digest = call_digest(self.attempt.state.digest_salt, call.name, said)
         return AnnouncedCall(call_id=call.id, name=call.name, arguments_digest=digest)
 
+    def _recorded(self, answer: Answer) -> Record:
+        said = answer.message.text or answer.message.tool_calls
+        return self._finished(answer) if said else self._empty(answer)
+
     def _finished(self, answer: Answer) -> ModelCallFinished:
         assert self.sent is not None, "an answer follows a request"
         effect, done = self.effect, answer.done
@@ -166,15 +196,15 @@ class _Try:
         )
 
 
-def _problem(error: Exception) -> ToolFailure:
+def _problem(error: BaseException) -> ToolFailure:
     kind, retry_after = classify(error)
     seen = failure_of(error)
-    code = getattr(error, "code", None)
-    return seen.model_copy(
-        update={
-            "kind": kind.value,
-            "transient": kind is FailureKind.TRANSIENT,
-            "retry_after_seconds": retry_after,
-            "code": code if isinstance(code, str) else None,
-        }
+    code = attribute(error, "code")
+    return ToolFailure(
+        kind=kind,
+        message=seen.message,
+        traceback=seen.traceback,
+        transient=kind is FailureKind.TRANSIENT,
+        code=code if isinstance(code, str) else None,
+        retry_after_seconds=retry_after,
     )

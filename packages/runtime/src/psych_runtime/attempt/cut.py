@@ -6,6 +6,9 @@ from enum import StrEnum
 
 import anyio
 
+# Code that may be cut unwinds in this time, or counts as code that does not.
+UNWIND_SECONDS = 5.0
+
 
 class CutReason(StrEnum):
     """Why: the Run stops, or its Worker does."""

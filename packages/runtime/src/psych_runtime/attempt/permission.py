@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Sequence
+import math
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 import anyio
@@ -21,26 +23,44 @@ T = TypeVar("T")
 
 async def run_is_allowed(policy: Policy, scope: Scope, version: Version) -> Decision:
     """The verdict on a Run, before anything of it begins."""
-    return await _bounded(policy.allow_run(scope, version), Decision.deny())
+    return await _bounded(lambda: policy.allow_run(scope, version), _decided, Decision.deny())
 
 
 async def tool_is_allowed(
     policy: Policy, scope: Scope, tool: ToolDefinition, arguments: JsonObject
 ) -> Decision:
     """The verdict on a call that is about to begin."""
-    return await _bounded(policy.allow_tool(scope, tool, arguments), Decision.deny())
+    return await _bounded(lambda: policy.allow_tool(scope, tool, arguments), _decided, Decision.deny())
 
 
 async def permitted(policy: Policy, scope: Scope) -> Sequence[str] | None:
     """Patterns of the code tools that the tenant may have; none at all when the Policy fails."""
-    return await _bounded(policy.permitted_tools(scope, None), ())
+    return await _bounded(lambda: policy.permitted_tools(scope, None), _listed, ())
 
 
-async def _bounded(answer: Awaitable[T], denial: T) -> T:
+async def _bounded(ask: Callable[[], Awaitable[T]], fits: Callable[[T], T], denial: T) -> T:
     try:
-        with anyio.fail_after(POLICY_SECONDS):
-            return await answer
-    except Exception:
+        with anyio.fail_after(POLICY_SECONDS) as time:
+            verdict = fits(await ask())
+        if time.cancel_called:
+            raise TimeoutError("it swallowed its cancellation")
+        return verdict
+    except BaseException as error:
+        if isinstance(error, asyncio.CancelledError) and anyio.current_effective_deadline() == -math.inf:
+            raise
         # The operator learns why; a model learns only that it is not allowed.
         logger.exception("the Policy failed, so it denies")
         return denial
+
+
+def _decided(verdict: Decision) -> Decision:
+    """A Policy is the consumer's code, and may give anything."""
+    if not isinstance(verdict, Decision):
+        raise TypeError(f"a Policy gives a Decision, not {type(verdict).__name__}")
+    return verdict
+
+
+def _listed(patterns: Sequence[str] | None) -> Sequence[str] | None:
+    if patterns is not None and not all(isinstance(pattern, str) for pattern in patterns):
+        raise TypeError("permitted_tools gives texts, or None")
+    return patterns

@@ -7,7 +7,7 @@ import logging
 from dataclasses import dataclass
 
 from psych_runtime.attempt.context import AttemptContext, Begun
-from psych_runtime.attempt.cut import Cut, CutReason
+from psych_runtime.attempt.cut import UNWIND_SECONDS, Cut, CutReason
 from psych_runtime.attempt.first import first_of, within
 from psych_runtime.attempt.probe_tool import ask_once
 from psych_runtime.attempt.tool_context import context_of
@@ -22,8 +22,6 @@ from psych_runtime_core.records.tool import ToolCallFinished
 from psych_runtime_core.state.calls import CallState
 
 logger = logging.getLogger("psych_runtime.attempt")
-# Interruptible code unwinds in this time, or counts as code that does not.
-UNWIND_SECONDS = 5.0
 
 
 async def run_tool(effect: RunTool, attempt: AttemptContext, cut: Cut) -> ToolCallFinished | None:

@@ -70,7 +70,7 @@ class Assembly:
             case ToolCallDelta():
                 self._more_of_a_call(event)
             case StreamDone():
-                self._done = event
+                self._end(event)
 
     def finish(self) -> Answer:
         """The whole reply. Raises the transient `ModelError` `truncated` if the stream had no end."""
@@ -112,6 +112,11 @@ class Assembly:
         call = _Call(self._call_id(delta.index), delta.name)
         self._calls.append(call)
         self._parts.append(call)
+
+    def _end(self, done: StreamDone) -> None:
+        for text in (done.raw_finish_reason, done.served_model, done.response_id):
+            self._count(text or "")
+        self._done = done
 
     def _count(self, text: str) -> int:
         size = len(encode_json(text)) - len('""')

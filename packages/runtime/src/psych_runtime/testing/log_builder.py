@@ -40,7 +40,7 @@ from psych_runtime_core.records.facts import (
 )
 from psych_runtime_core.records.queue import QueueConsumed, QueueEnqueued
 from psych_runtime_core.records.run import AbortRequested, AttemptStarted, RunAdmitted, RunSettled
-from psych_runtime_core.records.tool import ToolCallFinished, ToolCallStarted
+from psych_runtime_core.records.tool import ANSWERED, ToolCallFinished, ToolCallStarted
 from psych_runtime_core.records.turn import ModelCallFailed, ModelCallFinished, ModelCallStarted, TurnStarted
 from psych_runtime_core.records.wait import Resumed, Suspended
 from psych_runtime_core.state.calls import CallState
@@ -161,7 +161,6 @@ class LogBuilder(BuiltLog):
         if failure is None and ended in {ToolOutcome.ERROR, ToolOutcome.REFUSED}:
             failure = ToolFailure(kind="ValueError", message="it broke")
         answer: Json = {"kind": failure.kind, "message": failure.message} if failure else result
-        answers = ended in {ToolOutcome.OK, ToolOutcome.ERROR, ToolOutcome.REFUSED}
         held = self._call(call)
         return self._add(
             ToolCallFinished,
@@ -172,7 +171,7 @@ class LogBuilder(BuiltLog):
             outcome=ended,
             result=result,
             failure=failure,
-            answer_digest=content_digest(SALT, answer) if answers else None,
+            answer_digest=content_digest(SALT, answer) if ended in ANSWERED else None,
         )
 
     def refused(self, call: int | str = 0, kind: str = "unknown_tool", **fields: Any) -> Self:

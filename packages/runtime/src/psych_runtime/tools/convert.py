@@ -41,12 +41,22 @@ def convert(result: object) -> Converted | Problem:
         value = freeze(_plain(result, 0), surrogates=True)
     except NotJson as refused:
         place = "".join(f"[{token!r}]" for token in refused.loc)
-        told = wording.result_not_serialisable(f"result{place}: {refused.reason}")
-        return Problem(FailureKind.RESULT_NOT_SERIALISABLE, told)
+        return _refused(f"result{place}: {refused.reason}")
+    except BaseException as error:
+        # A lazy stand-in for nothing raises even when it is asked of what type it is.
+        return _refused(f"result: {_raising(result, error)}")
     encoded = encode_json(value)
     if len(encoded) > MAX_RESULT_BYTES:
         return Problem(FailureKind.RESULT_TOO_LARGE, wording.result_too_large(MAX_RESULT_BYTES))
     return Converted(value, encoded)
+
+
+def _refused(reason: str) -> Problem:
+    return Problem(FailureKind.RESULT_NOT_SERIALISABLE, wording.result_not_serialisable(reason))
+
+
+def _raising(value: object, error: BaseException) -> str:
+    return f"a value of type {type(value).__name__} that raises {type(error).__name__} when read"
 
 
 _SCALARS = frozenset({NoneType, bool, int, float, str})
@@ -93,11 +103,9 @@ def _rewritten(value: object) -> object:
         return _parts_of(value) if text is None else text
     except NotJson:
         raise
-    except Exception as error:
+    except BaseException as error:
         # Reading a field, iterating, serialising and `str()` may run the consumer's own code.
-        raise NotJson(
-            f"a value of type {type(value).__name__} that raises {type(error).__name__} when read"
-        ) from None
+        raise NotJson(_raising(value, error)) from None
 
 
 _TIMES = (datetime, date, time, timedelta)

@@ -51,11 +51,7 @@ def _words(error: BaseException) -> str:
 def _outlook(error: BaseException) -> tuple[bool, float | None]:
     if not isinstance(error, Exception):
         return False, None
-    try:
-        kind, hint = classify(error)
-    except Exception:
-        # It reads `status_code`, which may be a property that raises.
-        return False, None
+    kind, hint = classify(error)
     return kind is FailureKind.TRANSIENT, hint
 
 

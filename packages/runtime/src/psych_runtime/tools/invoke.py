@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from inspect import isawaitable
+from typing import TypeGuard
 
 import anyio
 
@@ -51,7 +52,7 @@ class CodeRun:
 
     async def _run(self) -> Ending:
         ending = await self._call()
-        if isinstance(ending, Returned) and isawaitable(ending.value):
+        if isinstance(ending, Returned) and _is_awaitable(ending.value):
             if self.was_cut:
                 # The cut met the thread's last moment, and went with it; what came of it is still to be cut.
                 self._task.cancel()
@@ -69,6 +70,11 @@ class CodeRun:
             if job.ended.done() and not job.ended.cancelled():
                 return job.ended.result()
             return Unheard() if self._threads.give_up(job) else Raised(error)
+
+
+def _is_awaitable(value: object) -> TypeGuard[Awaitable[object]]:
+    # A lazy stand-in for nothing raises even when it is asked of what type it is.
+    return ending_of(lambda: isawaitable(value)) == Returned(value=True)
 
 
 async def invoke(

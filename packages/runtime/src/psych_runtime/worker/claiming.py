@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import logging
 import random
+import uuid
 from collections.abc import Mapping
 from datetime import datetime
 from heapq import heappop, heappush
+from itertools import islice
 from typing import TypeVar
 
 from psych_runtime.attempt.orders import Orders
 from psych_runtime.attempt.pauses import Pauses
 from psych_runtime_core.clock import Clock
-from psych_runtime_core.errors import PsychError
 from psych_runtime_core.ids import RunId, VersionHash, WorkerId
 from psych_runtime_core.ports.store import Claim, ClaimFilter, Store
 
 logger = logging.getLogger("psych_runtime.worker")
 # A Version that this process cannot serve is left out of its claims for this long.
 SKIP_SECONDS = 60.0
+# What one claim takes at most, and what it leaves out at most of a kind.
+MOST_CLAIMED = 100
+MOST_LEFT_OUT = 1_000
 K = TypeVar("K", bound=str)
 # Of a herd of Workers that hear of the same Run, most find it taken: so they do not ask at the same moment.
 HERD_SECONDS = 0.02
@@ -30,26 +34,27 @@ class Claimer:
 
     def __init__(self, store: Store, worker_id: WorkerId, lease_seconds: float, orders: Orders) -> None:
         self._store, self._worker_id, self._seconds, self._orders = store, worker_id, lease_seconds, orders
-        self._requests = 0
+        # A process that was started anew may bear the id of the dead one, and must not be given its claims.
+        self._own, self._requests = uuid.uuid4().hex, 0
         self._versions: dict[VersionHash, float] = {}
         self._runs: dict[RunId, float] = {}
         self._pauses = Pauses(store.clock, longest=30.0)
         self._said: set[str] = set()
 
     async def claim(self, limit: int, exclude: frozenset[RunId]) -> tuple[Claim, ...]:
-        """Up to `limit` Runs. A claim whose answer is lost is repeated until the store tells what it gave."""
+        """Up to `limit` Runs, 100 at most. A claim whose answer is lost is repeated until it is known."""
         self._requests += 1
-        request_id = f"{self._worker_id[-40:]}:{self._requests}"
+        request_id = f"{self._own}:{self._requests}"
         while True:
             try:
                 claims = await self._store.claim(
                     self._worker_id,
-                    limit=min(limit, 100),
+                    limit=min(limit, MOST_CLAIMED),
                     lease_seconds=self._seconds,
-                    only=ClaimFilter(self._left_out(self._versions), exclude | self._left_out(self._runs)),
+                    only=self._filter(exclude),
                     request_id=request_id,
                 )
-            except PsychError as error:
+            except Exception as error:
                 self._say(error)
                 if self._orders.draining:
                     return ()
@@ -71,11 +76,15 @@ class Claimer:
             logger.warning("this process cannot serve %s: %s", what, missing)
         skipped[key] = self._store.clock.monotonic() + SKIP_SECONDS
 
-    def _left_out(self, skipped: Mapping[K, float]) -> frozenset[K]:
-        now = self._store.clock.monotonic()
-        return frozenset(key for key, until in skipped.items() if until > now)
+    def _filter(self, exclude: frozenset[RunId]) -> ClaimFilter:
+        runs = self._left_out(self._runs, MOST_LEFT_OUT - len(exclude))
+        return ClaimFilter(self._left_out(self._versions, MOST_LEFT_OUT), exclude | runs)
 
-    def _say(self, error: PsychError) -> None:
+    def _left_out(self, skipped: Mapping[K, float], most: int) -> frozenset[K]:
+        now = self._store.clock.monotonic()
+        return frozenset(islice((key for key, until in skipped.items() if until > now), most))
+
+    def _say(self, error: Exception) -> None:
         kind = type(error).__name__
         if kind not in self._said:
             self._said.add(kind)

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from psych_runtime.attempt.pauses import Pauses
 from psych_runtime.attempt.seat import Seat
-from psych_runtime_core.errors import PsychError
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.store import Renewed, Store
 
@@ -40,7 +39,7 @@ class Keeper:
             answers = await self._store.renew(
                 [seat.hold.lease for seat in seats], lease_seconds=self._seconds
             )
-        except PsychError as error:
+        except Exception as error:
             logger.warning("the leases could not be renewed: %s", error)
             return False
         for seat, renewed in zip(seats, answers, strict=True):

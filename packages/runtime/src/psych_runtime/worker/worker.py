@@ -25,7 +25,7 @@ from psych_runtime.attempt.seat import Seat
 from psych_runtime.attempt.signal import Signal
 from psych_runtime.attempt.terms import Shared, Terms
 from psych_runtime.runtime import Runtime
-from psych_runtime.worker.claiming import Claimer, DueMoments, Herd
+from psych_runtime.worker.claiming import MOST_CLAIMED, MOST_LEFT_OUT, Claimer, DueMoments, Herd
 from psych_runtime.worker.lease import Keeper
 from psych_runtime.worker.slots import Slots
 from psych_runtime_core.ids import RunId, WorkerId
@@ -40,10 +40,10 @@ N = TypeVar("N", int, float)
 class Worker:
     """Drives Runs in this process: `Worker(runtime, …)`, or `Worker(store, runtime, …)`.
 
-    `concurrency`: Runs at once. `lease_seconds`: 1 to 3 600. `poll_interval`: seconds between claims when
-    nothing wakes it. `grace_seconds`: for work that must not be cut. `linger_seconds`: how long an idle
-    Attempt waits in place. `max_crashes`: Attempts that may die without finishing anything. It installs no
-    signal handler.
+    `concurrency`: Runs at once, 1 to 1 000. `lease_seconds`: 1 to 3 600. `poll_interval`: seconds between
+    claims when nothing wakes it. `grace_seconds`: for work that must not be cut. `linger_seconds`: how long
+    an idle Attempt waits in place. `max_crashes`: Attempts that may die without finishing anything. It
+    installs no signal handler.
     """
 
     def __init__(  # noqa: PLR0913 - the settings of a Worker, all keywords
@@ -61,7 +61,7 @@ class Worker:
     ) -> None:
         self.runtime = _runtime_of(store_or_runtime, runtime)
         self.worker_id = WorkerId(worker_id or _own_id())
-        self.concurrency = _checked("concurrency", concurrency, 1, 10_000)
+        self.concurrency = _checked("concurrency", concurrency, 1, MOST_LEFT_OUT)
         self._lease_seconds = _checked("lease_seconds", lease_seconds, 1, 3_600)
         self._poll_interval = _checked("poll_interval", poll_interval, 0.01, 3_600)
         self._store = self.runtime.store
@@ -132,7 +132,7 @@ class Worker:
             if free and more:
                 taken = await self._take(free, attempts)
                 herd.found(taken)
-                more = taken == free
+                more = taken == min(free, MOST_CLAIMED)
                 continue
             woken = await self._wake.wait(self._patience())
             if self._hinted:
