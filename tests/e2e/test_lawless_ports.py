@@ -1,7 +1,7 @@
 """What a consumer plugs in may raise and give anything: its Run hears of it, no Worker dies of it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any
 
 import pytest
@@ -63,7 +63,7 @@ class Lawless:
     def __init__(self, *events: Any, error: BaseException | None = None) -> None:
         self._events, self._error = events, error
 
-    async def stream(self, request: object, context: object) -> AsyncIterator[Any]:
+    async def stream(self, request: object, context: object) -> AsyncGenerator[Any]:
         del request, context
         for event in self._events:
             yield event
@@ -106,7 +106,7 @@ class Deaf:
 
     provider = "deaf"
 
-    async def stream(self, request: object, context: object) -> AsyncIterator[Any]:
+    async def stream(self, request: object, context: object) -> AsyncGenerator[Any]:
         del request, context
         yield TextDelta("a")
         for _ in range(100):
@@ -146,6 +146,10 @@ def raising(error: BaseException) -> Callable[..., Any]:
     return fail
 
 
+def nothing(*asked: object) -> Any:
+    return Decision.allow()
+
+
 def at_once(*asked: object) -> Any:
     raise ValueError("not even a coroutine")
 
@@ -154,7 +158,7 @@ ANSWERS = {
     "None": giving(None),
     "True": giving(True),
     "a text": giving("yes"),
-    "nothing to await": lambda *asked: Decision.allow(),
+    "nothing to await": nothing,
     "an error at once": at_once,
     "CancelledError": raising(asyncio.CancelledError("by itself")),
     "SystemExit": raising(SystemExit(1)),

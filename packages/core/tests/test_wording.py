@@ -95,8 +95,7 @@ TEXTS = {
         "Change something",
     ),
     "failed_in_a_row": (wording.failed_in_a_row("busy.", 3), "busy.", "3 failures", "Change your approach"),
-    "timed_out": (wording.timed_out(2.5, transient=False), "after 2.5 seconds", "as long again", "less"),
-    "timed_out, transient": (wording.timed_out(30, transient=True), "after 30 seconds", "may help", "less"),
+    "timed_out": (wording.timed_out(2.5), "after 2.5 seconds", "as long again", "less"),
     "result_not_serialisable": (
         wording.result_not_serialisable("/a/0: a set has no JSON form"),
         "/a/0: a set has no JSON form. The tool did run",

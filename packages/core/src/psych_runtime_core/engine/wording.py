@@ -158,10 +158,12 @@ def failed_in_a_row(message: str, times: int) -> str:
     )
 
 
-def timed_out(seconds: float, *, transient: bool) -> str:
-    happened = f"The tool had no result after {seconds:g} seconds, its limit, and was stopped."
-    again = ONCE_MORE if transient else "The same call will most likely take as long again."
-    return _told(happened, again, "Ask it for less, or go on without it.")
+def timed_out(seconds: float) -> str:
+    return _told(
+        f"The tool had no result after {seconds:g} seconds, its limit, and was stopped.",
+        "The same call will most likely take as long again.",
+        "Ask it for less, or go on without it.",
+    )
 
 
 def result_not_serialisable(fault: str) -> str:

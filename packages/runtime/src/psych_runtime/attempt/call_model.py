@@ -15,12 +15,11 @@ from psych_runtime.attempt.first import within
 from psych_runtime.attempt.permission import permitted
 from psych_runtime.model.assemble import Answer, Assembly
 from psych_runtime.model.transient import attribute, classify
-from psych_runtime.tools.arguments import parse_arguments
 from psych_runtime.tools.ending import Raised
 from psych_runtime.tools.failures import failure_of
 from psych_runtime.tools.invoke import CodeRun
 from psych_runtime.tools.offer import Offer, offer
-from psych_runtime.tools.problem import Problem
+from psych_runtime_core.arguments import arguments_or_text
 from psych_runtime_core.engine import wording
 from psych_runtime_core.engine.effects import CallModel, ModelProblem
 from psych_runtime_core.engine.prompt import Prompt, system_prompt
@@ -142,9 +141,8 @@ class _Try:
         return derive_call_id(self.attempt.state.run_id, self.effect.lane, self.effect.turn, ordinal)
 
     def _announced(self, call: ToolCall) -> AnnouncedCall:
-        arguments = parse_arguments(call.arguments)
-        said = call.arguments if isinstance(arguments, Problem) else arguments
-        digest = call_digest(self.attempt.state.digest_salt, call.name, said)
+        asked = arguments_or_text(call.arguments)
+        digest = call_digest(self.attempt.state.digest_salt, call.name, asked)
         return AnnouncedCall(call_id=call.id, name=call.name, arguments_digest=digest)
 
     def _recorded(self, answer: Answer) -> Record:

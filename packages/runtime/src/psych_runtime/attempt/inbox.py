@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import anyio
-
+from psych_runtime.attempt.signal import Signal
 from psych_runtime_core.engine.effects import Effect
 from psych_runtime_core.records import Record
 
@@ -25,22 +24,22 @@ class Inbox:
 
     def __init__(self) -> None:
         self._brought: list[Brought] = []
-        self._event = anyio.Event()
+        self._signal = Signal()
         self.moved = False
 
     def put(self, brought: Brought) -> None:
         """An effect has ended."""
         self._brought.append(brought)
-        self._event.set()
+        self._signal.set()
 
     def wake(self) -> None:
         """Look again: the time has come, or the Worker wants something."""
-        self._event.set()
+        self._signal.set()
 
     def moved_on(self) -> None:
         """Somebody else may have written to the log."""
         self.moved = True
-        self._event.set()
+        self._signal.set()
 
     def take(self) -> Sequence[Brought]:
         """What has come so far."""
@@ -49,6 +48,5 @@ class Inbox:
 
     async def wait(self) -> Sequence[Brought]:
         """What comes next; nothing when only woken."""
-        await self._event.wait()
-        self._event = anyio.Event()
+        await self._signal.wait()
         return self.take()

@@ -61,7 +61,7 @@ class ResultMaker:
 
     def timed_out(self, seconds: float) -> ToolCallFinished:
         """The result of code that ran longer than it may."""
-        text = wording.timed_out(seconds, transient=False)
+        text = wording.timed_out(seconds)
         return self._failed(ToolFailure(kind=FailureKind.TIMEOUT, message=text))
 
     def given_up(self) -> ToolCallFinished:

@@ -87,6 +87,8 @@ def _below(token: str | int, part: object, depth: int) -> object:
         return _plain(part, depth + 1)
     except NotJson as refused:
         raise refused.below(token) from None
+    except BaseException as error:
+        raise NotJson(_raising(part, error)).below(token) from None
 
 
 def _canonical(plain: object) -> bytes:

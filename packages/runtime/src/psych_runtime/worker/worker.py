@@ -82,7 +82,7 @@ class Worker:
             raise RuntimeError("a Worker runs once; make another one")
         self._running = True
         self._ended = anyio.Event()
-        self._wake = Signal(self._store.clock)
+        self._wake = Signal()
         try:
             async with self._store.changes(ready=True) as watch, anyio.create_task_group() as group:
                 self._watch = watch
@@ -134,7 +134,7 @@ class Worker:
                 herd.found(taken)
                 more = taken == min(free, MOST_CLAIMED)
                 continue
-            woken = await self._wake.wait(self._patience())
+            woken = await within(self._patience(), self._store.clock, self._wake.wait)
             if self._hinted:
                 self._hinted = False
                 await herd.hold_still()
