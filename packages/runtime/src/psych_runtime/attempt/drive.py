@@ -77,6 +77,8 @@ class Driver:
                 continue
             if ended is not None:
                 return ended
+            if self._journal.is_behind:
+                continue
             self._alarm.set(until)
             self._facts.extend(await self._inbox.wait())
 
@@ -120,7 +122,7 @@ class Driver:
 
     async def _look(self) -> None:
         """Fold what others wrote, if they did."""
-        if self._inbox.moved:
+        if self._inbox.moved or self._journal.is_behind:
             self._inbox.moved = False
             self._journal.stage_observed(await self._journal.refresh())
 

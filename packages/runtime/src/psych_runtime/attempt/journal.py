@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
@@ -51,7 +51,8 @@ class Staged:
 class Journal:
     """Stages records onto one Run and commits them, all or nothing, in memory too.
 
-    `on_head` is told the head of each write before it is made, so that no write wakes its own writer.
+    `on_head` is told the head of each write before it is made, so that no write wakes its own writer;
+    `is_behind` says that others are known to have written since.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Journal:
         self.state, self.hold = loaded.state, hold
         self._store, self._loaded, self._opening, self._on_head = store, loaded, opening, on_head
         self._staged: list[Staged] = []
+        self.is_behind = False
         self._open()
 
     @property
@@ -111,7 +113,12 @@ class Journal:
             # A repeat of what landed is answered as the first time.
             (head,) = await self._ask(lambda: self._store.commit([write]))
         except SeqConflict as conflict:
-            raise await self._lost(conflict) from conflict
+            tail = await self._tail(conflict)
+            if not _begins_with(tail, entries):
+                raise self._lost(tail) from conflict
+            # It landed, its answer was lost, and by now others wrote behind it. What began with it is carried
+            # out before they are heard, or nobody would.
+            self.is_behind, head = True, entries[-1].head
         self._stands(head)
 
     async def give_back(self, ready_at: datetime | None) -> None:
@@ -121,11 +128,12 @@ class Journal:
         try:
             await self._ask(lambda: self._store.release(self.hold.lease, ready_at, after=self.head))
         except SeqConflict as conflict:
-            raise await self._lost(conflict) from conflict
+            raise self._lost(await self._tail(conflict)) from conflict
 
     async def refresh(self) -> tuple[Record, ...]:
         """Fold what others wrote; the observed records that were staged come back to be staged again."""
-        return (await self._lost(None)).observed
+        self.is_behind = False
+        return self._lost(await self._tail(None)).observed
 
     def _open(self) -> None:
         if self.state.epoch < self.hold.lease.epoch:
@@ -169,14 +177,8 @@ class Journal:
         for one in staged:
             self._loaded.conversation.absorb(one.record)
 
-    async def _lost(self, conflict: SeqConflict | None) -> LostRace:
+    def _lost(self, tail: Iterable[Entry]) -> LostRace:
         """Fold the tail that others wrote, and begin the uncommitted tail anew."""
-        tail = await self._tail(conflict)
-        ours = [staged.entry for staged in self._staged]
-        if ours and len(tail) >= len(ours) and tail[len(ours) - 1].digest == ours[-1].digest:
-            # The commit landed and its answer was lost; by now others wrote behind it.
-            self._stands(ours[-1].head)
-            tail = tail[len(ours) :]
         observed = tuple(staged.record for staged in self._staged if staged.observed)
         rewind(self.state)
         self._staged = []
@@ -202,3 +204,9 @@ class Journal:
             apply(self.state, record)
             self._loaded.head = entry.head
             self._loaded.conversation.absorb(record)
+
+
+def _begins_with(tail: Sequence[Entry], entries: Sequence[Entry]) -> bool:
+    """Whether these very entries stand first in `tail`: one digest tells of all before it."""
+    ours = len(entries)
+    return 0 < ours <= len(tail) and tail[ours - 1].digest == entries[-1].digest

@@ -14,6 +14,7 @@ from typing import TypeVar
 from psych_runtime.attempt.orders import Orders
 from psych_runtime.attempt.pauses import Pauses
 from psych_runtime_core.clock import Clock
+from psych_runtime_core.errors import StoreUnavailable
 from psych_runtime_core.ids import RunId, VersionHash, WorkerId
 from psych_runtime_core.ports.store import Claim, ClaimFilter, Store
 
@@ -42,10 +43,15 @@ class Claimer:
         self._said: set[str] = set()
 
     async def claim(self, limit: int, exclude: frozenset[RunId]) -> tuple[Claim, ...]:
-        """Up to `limit` Runs, 100 at most. A claim whose answer is lost is repeated until it is known."""
+        """Up to `limit` Runs, 100 at most. A claim whose answer is lost is repeated until it is known.
+
+        A Worker that drains does so, too, for as long as there may be a lease that nobody else would give back.
+        """
         self._requests += 1
         request_id = f"{self._own}:{self._requests}"
+        clock, leased_until = self._store.clock, 0.0
         while True:
+            asked_at = clock.monotonic()
             try:
                 claims = await self._store.claim(
                     self._worker_id,
@@ -56,7 +62,9 @@ class Claimer:
                 )
             except Exception as error:
                 self._say(error)
-                if self._orders.draining:
+                if not isinstance(error, StoreUnavailable) or error.outcome == "unknown":
+                    leased_until = asked_at + self._seconds
+                if self._orders.draining and clock.monotonic() >= leased_until:
                     return ()
                 await self._pauses.sleep()
             else:
