@@ -3,8 +3,10 @@
 import argparse
 import os
 import re
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +17,9 @@ from bootstrap import ROOT, find_uv
 
 Command = Sequence[str]
 SCRIPTS = Path(sys.executable).parent
+# Past so many times its budget a stage hangs.
+PATIENCE = 4
+HIDING = {"PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
 
 
 @dataclass(frozen=True)
@@ -128,17 +133,8 @@ def run(stage: Stage) -> Outcome:
     began = time.monotonic()
     outcome = Outcome(stage)
     for command in stage.commands:
-        done = subprocess.run(
-            command,
-            cwd=ROOT,
-            env=environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        outcome.output += f"$ {' '.join(command)}\n{done.stdout}"
-        outcome.ok = done.returncode == 0
+        outcome.ok, said = carry_out(command, PATIENCE * stage.budget)
+        outcome.output += f"$ {' '.join(command)}\n{said}"
         if not outcome.ok:
             break
     if stage.tests:
@@ -148,9 +144,34 @@ def run(stage: Stage) -> Outcome:
     return outcome
 
 
+def carry_out(command: Sequence[str], seconds: float) -> tuple[bool, str]:
+    """Whether a command succeeded, and what it said. One that hangs is ended with all it started."""
+    with tempfile.TemporaryFile("w+") as said:
+        program = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=environment(),
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            program.wait(seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(program.pid, signal.SIGKILL)
+            program.wait()
+            said.write(f"\nit hung, and was ended after {seconds:.0f} s\n")
+        said.seek(0)
+        return program.returncode == 0, said.read()
+
+
 def environment() -> dict[str, str]:
-    """The caller's environment, with `.venv` first on PATH for tests that start programs."""
-    return {**os.environ, "PATH": f"{SCRIPTS}{os.pathsep}{os.environ.get('PATH', '')}", "PYTHONHASHSEED": "0"}
+    """The caller's environment, with `.venv` first on PATH for tests that start programs.
+
+    Left out is what hides faults: Python's buffers and caches are as a user's are.
+    """
+    kept = {name: value for name, value in os.environ.items() if name not in HIDING}
+    return {**kept, "PATH": f"{SCRIPTS}{os.pathsep}{kept.get('PATH', '')}", "PYTHONHASHSEED": "0"}
 
 
 def report(outcome: Outcome) -> None:
@@ -170,10 +191,10 @@ def print_table(outcomes: Sequence[Outcome]) -> None:
 
 
 def conclude(outcomes: Sequence[Outcome]) -> int:
-    """The first failing stage's output comes last, where it is read first."""
+    """What failed stages said; the first one's comes last, where it is read first."""
     failed = [outcome for outcome in outcomes if not outcome.ok]
-    if failed:
-        print(f"\n--- {failed[0].stage.name} failed ---\n{failed[0].output}")
+    for outcome in reversed(failed):
+        print(f"\n--- {outcome.stage.name} failed ---\n{outcome.output}")
     return 1 if failed else 0
 
 

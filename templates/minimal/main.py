@@ -7,7 +7,7 @@ from shlex import quote
 
 from psych_runtime import RunReport, open_store, report, session
 
-from psychproject.agent import SPEC, lookup_order, scripted_model
+from psychproject.agent import SPEC, TOOLS, scripted_model
 
 QUESTION = "where is order A1?"
 STORE_URL = os.environ.get("PSYCH_STORE_URL", "memory:")
@@ -19,7 +19,7 @@ async def main(question: str) -> None:
     model = scripted_model()
     async with (
         open_store(STORE_URL, migrate=True) as store,
-        session(model, store=store, tools=[lookup_order]) as psych,
+        session(model, store=store, tools=TOOLS) as psych,
     ):
         answer = await psych.ask(SPEC, question)
         print(answer.result())

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar, cast
 
 import pytest
 
@@ -360,13 +360,11 @@ class Forgetful(StoreProxy):
         self._memory, self._entries = store, entries
 
     async def forget(self, run_id: RunId) -> None:
-        runs: Any = vars(self._memory)["_runs"]
-        logs: Any = vars(runs)["_logs"]
-        headers: Any = vars(runs)["_headers"]
+        runs: object = vars(self._memory)["_runs"]
+        logs = cast("dict[RunId, list[Entry]]", vars(runs)["_logs"])
+        headers = cast("dict[RunId, RunHeader]", vars(runs)["_headers"])
         del logs[run_id][-self._entries :]
-        last: Entry = logs[run_id][-1]
-        header: RunHeader = headers[run_id]
-        headers[run_id] = header.model_copy(update={"head": last.head})
+        headers[run_id] = headers[run_id].model_copy(update={"head": logs[run_id][-1].head})
 
 
 @in_virtual_time

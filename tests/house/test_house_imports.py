@@ -98,7 +98,7 @@ def test_a_door_opens(adapter: Distribution) -> None:
 def test_a_door_to_an_absent_adapter_says_what_to_install(adapter: Distribution) -> None:
     said = python(hidden(adapter.package, entering(adapter)))
     assert said.startswith("MissingExtra ")
-    assert f"pip install 'psych-runtime[{adapter.folder}]" in said
+    assert f"'psych-runtime[{adapter.folder}]==" in said
 
 
 @DOORS

@@ -15,7 +15,10 @@ from psych_runtime.cli import main
 
 BIN = Path(sys.executable).parent
 # What would change how the command behaves.
-UNSET = ("PSYCH_STORE_URL", "NO_COLOR", "FORCE_COLOR", "PYTHONIOENCODING")
+UNSET = (
+    *("PSYCH_STORE_URL", "NO_COLOR", "FORCE_COLOR"),
+    *("PYTHONIOENCODING", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"),
+)
 
 
 class Ended(NamedTuple):

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sqlite3
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -59,7 +60,12 @@ def test_a_wait_is_shown_with_what_an_answer_needs(psych: Psych, shop: Shop) -> 
     ended = psych("show", shop.waiting, "--store", shop.url)
     wait = next(line for line in part(ended.out, "conversation") if line.startswith("  wait"))
     assert "for a person to allow refund, destructive, until 2" in wait
-    assert "state       waiting" in ended.out
+    outcome = part(ended.out, "outcome")
+    assert outcome[:2] == [
+        "  state       waiting",
+        f"  to answer   psych_runtime.approve, or deny, with {wait.split()[1]}, for refund",
+    ]
+    assert re.fullmatch(r"  seconds     \d+\.\d so far, and waits since 2\S+Z", outcome[-1])
     assert ended.err == (
         "psych: the Run goes on; to see the rest as it comes:"
         f" psych show {shop.waiting} --store {shop.url} --follow\n"

@@ -65,7 +65,7 @@ def test_every_command_of_its_readme_prints_what_it_says(project: Path) -> None:
             ended = run(f"{step.command} 2>&1", cwd=project)
             assert snippets.agree(step.printed, ended.out), f"$ {step.command}\n{ended.out}"
             assert ended.code == 0
-    assert len(steps) == 7
+    assert len(steps) == 9
 
 
 def test_the_line_it_prints_shows_the_run(project: Path) -> None:

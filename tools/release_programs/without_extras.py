@@ -29,7 +29,7 @@ def knock(extra: str) -> None:
         said = str(missing)
     else:
         said = f"{door} opened"
-    assert f"pip install 'psych-runtime[{extra}]" in said, said
+    assert f"'psych-runtime[{extra}]==" in said, said
 
 
 main()

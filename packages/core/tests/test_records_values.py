@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from packages.core.tests.samples import BARE, FULL, LATER
 from psych_runtime_core.records import Record
 from psych_runtime_core.records.facts import AnnouncedCall, ToolFailure
-from psych_runtime_core.records.record import RECORD_CLASSES, record_adapter
+from psych_runtime_core.records.record import RECORD_ADAPTER, RECORD_CLASSES
 
 MARK = "… [truncated]"
 
@@ -145,7 +145,7 @@ def test_an_instant_of_any_zone_is_kept_in_utc() -> None:
 
 @pytest.mark.parametrize("record", [*FULL.values(), *BARE.values()], ids=lambda record: record.type)
 def test_the_union_knows_each_type(record: Record) -> None:
-    assert record_adapter().validate_python(record.model_dump()) == record
+    assert RECORD_ADAPTER.validate_python(record.model_dump()) == record
 
 
 def test_a_record_never_changes() -> None:

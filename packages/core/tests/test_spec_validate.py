@@ -6,7 +6,7 @@ from packages.core.tests.specs import small
 from psych_runtime_core.errors import SpecValidationError
 from psych_runtime_core.spec.agent import AgentSpec
 from psych_runtime_core.spec.validate.context import ValidationContext
-from psych_runtime_core.spec.validate.rules import MAX_COMPARED, MAX_PROMPT_BYTES
+from psych_runtime_core.spec.validate.rules import MAX_COMPARED, MAX_LISTED, MAX_PROMPT_BYTES
 from psych_runtime_core.spec.validate.run import MAX_ISSUES, collect_issues, validate_spec
 
 RING = small(model={"model": "a", "fallbacks": ["b", "c"]})
@@ -83,16 +83,36 @@ def test_all_issues_come_in_document_order() -> None:
 
 
 def test_the_nearest_known_names_are_told() -> None:
-    context = ValidationContext(registered_tools=["search_web", "serach", "pay"], known_models=[])
+    context = ValidationContext(known_models=["small", "smart", "huge"])
+    [issue] = collect_issues(small(model={"model": "smarl"}), context)
+    assert issue.message == "there is no model 'smarl'; did you mean 'small' or 'smart'?"
+
+
+def test_of_nothing_known_that_is_told() -> None:
+    context = ValidationContext(registered_tools=[], known_models=[])
     model, tool = collect_issues(small(tools=[{"name": "search"}]), context)
-    assert tool.message == "there is no registered tool 'search'; did you mean 'serach' or 'search_web'?"
     assert model.message == "there is no model 'm'; there are none"
+    assert tool.message == (
+        "there is no registered tool 'search'; none is registered. Pass it in session(tools=[…])"
+    )
+
+
+def test_the_registered_tools_are_told_and_the_nearest_ones_first() -> None:
+    context = ValidationContext(registered_tools=["search_web", "serach", "pay"])
+    [issue] = collect_issues(small(tools=[{"name": "search"}]), context)
+    assert issue.message == (
+        "there is no registered tool 'search'; registered: serach, search_web, pay."
+        " Pass it in session(tools=[…])"
+    )
 
 
 def test_a_crowd_of_names_is_not_compared() -> None:
-    crowd = [f"tool_{n}" for n in range(MAX_COMPARED + 1)]
+    crowd = [f"tool_{n:03}" for n in range(MAX_COMPARED + 1)]
     [issue] = collect_issues(small(tools=[{"name": "tool"}]), ValidationContext(registered_tools=crowd))
-    assert issue.message == "there is no registered tool 'tool'"
+    listed = ", ".join(crowd[:MAX_LISTED])
+    assert issue.message == (
+        f"there is no registered tool 'tool'; registered: {listed}, …. Pass it in session(tools=[…])"
+    )
 
 
 @pytest.mark.parametrize(("count", "reported"), [(MAX_ISSUES, MAX_ISSUES), (MAX_ISSUES + 1, MAX_ISSUES + 1)])

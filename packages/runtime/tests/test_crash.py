@@ -41,6 +41,9 @@ from psych_runtime_core.state.calls import CallState
 from psych_runtime_core.state.run import RunStateView
 from psych_runtime_core.state.waits import Wait
 
+# Seconds of virtual time.
+PAYING, LOOKING, GLANCE = 0.5, 0.25, 1
+
 
 def tools() -> ToolRegistry:
     registry = ToolRegistry()
@@ -48,13 +51,13 @@ def tools() -> ToolRegistry:
     @registry.register
     async def pay(cents: int) -> str:
         """Pay."""
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(PAYING)
         return f"paid {cents}"
 
     @registry.register(annotations="read-only")
     async def look(name: str) -> str:
         """Look."""
-        await asyncio.sleep(0.25)
+        await asyncio.sleep(LOOKING)
         return name
 
     return registry
@@ -167,7 +170,7 @@ def test_a_tool_that_ignores_its_end_fails_its_points_and_no_others() -> None:
         left = 30
         while left:
             try:
-                await asyncio.sleep(1)
+                await asyncio.sleep(GLANCE)
                 left -= 1
             except asyncio.CancelledError:
                 left = 1_000_000

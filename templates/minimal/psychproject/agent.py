@@ -1,5 +1,6 @@
-"""The agent: its one tool, its Spec, and a model that answers from a script."""
+"""The agent: its tools, its Spec, and a model that answers from a script."""
 
+from collections.abc import Callable
 from typing import TypedDict
 
 from psych_runtime import AgentSpec, CodeTool, Limits, ModelClient, ModelRef
@@ -22,6 +23,8 @@ async def lookup_order(order_id: str) -> PsychProjectOrder:
     return {"order_id": order_id, "status": ORDERS[order_id]}
 
 
+# What the Worker can run, and what the Spec grants of it: a new tool is named in both.
+TOOLS: list[Callable[..., object]] = [lookup_order]
 SPEC = AgentSpec(
     name="psych-project",
     instructions="You answer questions about orders. Look an order up before you say anything about it.",

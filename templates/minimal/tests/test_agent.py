@@ -9,7 +9,7 @@ import pytest
 from psych_runtime import ToolOutcome, answer, open_store, report, session
 from psych_runtime.testing.fake_model import FakeModel
 
-from psychproject.agent import SPEC, lookup_order, scripted_model
+from psychproject.agent import SPEC, TOOLS, scripted_model
 
 MAIN = Path(__file__).resolve().parents[1] / "main.py"
 
@@ -21,7 +21,7 @@ def anyio_backend() -> str:
 
 
 async def test_it_looks_the_order_up_and_answers() -> None:
-    async with session(scripted_model(), tools=[lookup_order]) as psych:
+    async with session(scripted_model(), tools=TOOLS) as psych:
         view = await psych.ask(SPEC, "where is order A1?")
     assert view.result() == "Order A1 has shipped."
     (call,) = [call for turn in view.work for call in turn.tool_calls]
@@ -39,7 +39,7 @@ async def test_another_process_reads_the_settled_run_from_the_same_file(tmp_path
 
 async def test_a_tool_that_raises_is_data_for_the_model() -> None:
     model = FakeModel().turn(tool_calls=[("lookup_order", {"order_id": "Z9"})]).turn("I know no order Z9.")
-    async with session(model, tools=[lookup_order]) as psych:
+    async with session(model, tools=TOOLS) as psych:
         view = await psych.ask(SPEC, "where is order Z9?")
         calls = (await report(psych.store, view.run_id)).tool_calls
     assert view.result() == "I know no order Z9."

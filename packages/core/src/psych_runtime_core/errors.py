@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib.metadata import version
 from typing import Literal, Protocol
 
 Loc = tuple[str | int, ...]
@@ -386,14 +387,16 @@ class NoFreeSlot(PsychError, RuntimeError):
 
     def __init__(self, run_id: str | None, concurrency: int) -> None:
         self.run_id, self.concurrency = run_id, concurrency
-        taken = f"all {concurrency} slots of this Worker are taken"
-        super().__init__(f"{taken}, so the Run awaited here could never start; raise concurrency")
+        super().__init__(
+            f"all {concurrency} slots are taken, so nothing awaited can start; raise concurrency"
+        )
 
 
 class MissingExtra(PsychError, ModuleNotFoundError):
-    """An adapter was imported whose distribution is not installed."""
+    """An adapter's distribution is not installed. `command` brings it, from wheels of ours alone."""
 
     def __init__(self, module: str, extra: str) -> None:
         self.module, self.extra = module, extra
-        command = f"pip install 'psych-runtime[{extra}]'"
-        super().__init__(f"{module} needs an extra that is not installed: {command}", name=module)
+        wanted = f"'psych-runtime[{extra}]=={version('psych-runtime-core')}'"
+        self.command = f"pip install --no-index --find-links dist {wanted}"
+        super().__init__(f"{module} is not installed; with the wheels in dist: {self.command}", name=module)

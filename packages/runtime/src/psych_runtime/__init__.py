@@ -46,7 +46,6 @@ _SPECS = {
     "psych_runtime_core.version": "Version",
 }
 _RECORDS = {
-    "psych_runtime.adapters": "RECORD_ADAPTER",
     "psych_runtime_core.errors": "CorruptionReason",
     "psych_runtime_core.ids": "RunId ToolCallId WaitId WorkerId call_digest",
     "psych_runtime_core.records": "Record RecordModel",
@@ -54,6 +53,7 @@ _RECORDS = {
     "psych_runtime_core.records.facts": "AnnouncedCall FailureKind ModelTimings OfferedTool SuspendReason"
     " ToolFailure ToolOutcome",
     "psych_runtime_core.records.queue": "QueueConsumed QueueEnqueued",
+    "psych_runtime_core.records.record": "RECORD_ADAPTER",
     "psych_runtime_core.records.run": "AbortRequested AttemptStarted RunAdmitted RunSettled",
     "psych_runtime_core.records.tool": "ToolCallFinished ToolCallStarted",
     "psych_runtime_core.records.turn": "ModelCallFailed ModelCallFinished ModelCallStarted TurnStarted",

@@ -1,4 +1,3 @@
-from psych_runtime.adapters import RECORD_ADAPTER as RECORD_ADAPTER
 from psych_runtime.api.answers import Answer as Answer
 from psych_runtime.api.dispatch import Dispatched as Dispatched
 from psych_runtime.api.dispatch import dispatch as dispatch
@@ -147,6 +146,7 @@ from psych_runtime_core.records.facts import ToolFailure as ToolFailure
 from psych_runtime_core.records.facts import ToolOutcome as ToolOutcome
 from psych_runtime_core.records.queue import QueueConsumed as QueueConsumed
 from psych_runtime_core.records.queue import QueueEnqueued as QueueEnqueued
+from psych_runtime_core.records.record import RECORD_ADAPTER as RECORD_ADAPTER
 from psych_runtime_core.records.run import AbortRequested as AbortRequested
 from psych_runtime_core.records.run import AttemptStarted as AttemptStarted
 from psych_runtime_core.records.run import RunAdmitted as RunAdmitted

@@ -66,8 +66,9 @@ async def session(  # noqa: PLR0913 - each port of a Runtime by its name, so tha
 ) -> AsyncGenerator[Session]:
     """Ports and a Worker that runs until the block is left.
 
-    `store` is an `InMemoryStore` unless given; `tools` are registered on top of `registry`; the other
-    keywords are those of `Runtime`. Leaving drains for at most 5 seconds, then stops; Runs that are not done
+    `store` is an `InMemoryStore` unless given. `tools` are plain functions, registered without flags on top of
+    `registry`; a `registry` holds those that were registered before, with flags: see `ToolRegistry.register`.
+    The other keywords are those of `Runtime`. Leaving drains for at most 5 seconds, then stops; Runs that are not done
     stay in the store, for the next Worker.
     """
     runtime = Runtime(

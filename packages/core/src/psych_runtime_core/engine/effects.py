@@ -75,7 +75,7 @@ class Failed:
     failure: ToolFailure
 
 
-LaneAnswer = tuple[Effect, ...] | Done | Failed
+LaneDecision = tuple[Effect, ...] | Done | Failed
 
 
 @dataclass(frozen=True, slots=True)

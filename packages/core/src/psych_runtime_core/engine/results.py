@@ -11,28 +11,17 @@ from psych_runtime_core.state.run import RunStateView
 
 def ended(call: CallState, outcome: ToolOutcome, failure: ToolFailure | None = None) -> ToolCallFinished:
     """The end of a call that gave no answer: `aborted` or `unknown`."""
-    return ToolCallFinished(
-        lane=call.lane,
-        call_id=call.call_id,
-        tool=tool_of(call),
-        turn=call.turn,
-        outcome=outcome,
-        failure=failure,
-    )
+    return _finished(call, outcome, failure)
 
 
 def refused(state: RunStateView, call: CallState, failure: ToolFailure) -> ToolCallFinished:
     """The refusal of a call of which nothing began."""
-    return failed(state, call, failure, ToolOutcome.REFUSED)
+    return _finished(call, ToolOutcome.REFUSED, failure, failure_digest(state, failure))
 
 
-def failed(
-    state: RunStateView, call: CallState, failure: ToolFailure, outcome: ToolOutcome = ToolOutcome.ERROR
-) -> ToolCallFinished:
-    """The result of a call that failed."""
-    return ended(call, ToolOutcome.UNKNOWN).model_copy(
-        update={"outcome": outcome, "failure": failure, "answer_digest": failure_digest(state, failure)}
-    )
+def failed(state: RunStateView, call: CallState, failure: ToolFailure) -> ToolCallFinished:
+    """The error of a call that ran."""
+    return _finished(call, ToolOutcome.ERROR, failure, failure_digest(state, failure))
 
 
 def failure_digest(state: RunStateView, failure: ToolFailure) -> str:
@@ -40,6 +29,15 @@ def failure_digest(state: RunStateView, failure: ToolFailure) -> str:
     return content_digest(state.digest_salt, {"kind": failure.kind, "message": failure.message})
 
 
-def tool_of(call: CallState) -> str:
-    """The tool a call means: the one it began as, else the name the model wrote."""
-    return call.tool or call.name
+def _finished(
+    call: CallState, outcome: ToolOutcome, failure: ToolFailure | None, answer_digest: str | None = None
+) -> ToolCallFinished:
+    return ToolCallFinished(
+        lane=call.lane,
+        call_id=call.call_id,
+        tool=call.tool or call.name,
+        turn=call.turn,
+        outcome=outcome,
+        failure=failure,
+        answer_digest=answer_digest,
+    )

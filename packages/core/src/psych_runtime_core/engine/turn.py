@@ -7,7 +7,7 @@ from datetime import datetime
 
 from psych_runtime_core.engine import wording
 from psych_runtime_core.engine.calls import call_effects
-from psych_runtime_core.engine.effects import Append, CallModel, Done, Failed, LaneAnswer
+from psych_runtime_core.engine.effects import Append, CallModel, Done, Failed, LaneDecision
 from psych_runtime_core.engine.plan import Plan
 from psych_runtime_core.jsonvalue import Json
 from psych_runtime_core.messages import FinishReason
@@ -22,12 +22,12 @@ AT_A_TURN = frozenset({QueueKind.STEER})
 AT_THE_END = frozenset(QueueKind)
 
 
-def lane_effects(plan: Plan, state: RunStateView, lane: LaneState, now: datetime) -> LaneAnswer:
+def lane_effects(plan: Plan, state: RunStateView, lane: LaneState, now: datetime) -> LaneDecision:
     """What may be in flight in `lane` now, or its end."""
     return _PHASES[lane.phase](plan, state, lane, now)
 
 
-def _calling(plan: Plan, state: RunStateView, lane: LaneState, now: datetime) -> LaneAnswer:
+def _calling(plan: Plan, state: RunStateView, lane: LaneState, now: datetime) -> LaneDecision:
     del plan, now
     model = lane.model or ""
     if lane.call_epoch == state.epoch:
@@ -35,24 +35,24 @@ def _calling(plan: Plan, state: RunStateView, lane: LaneState, now: datetime) ->
     return _ask(lane, lane.try_number + 1, model)
 
 
-def _failed(plan: Plan, state: RunStateView, lane: LaneState, now: datetime) -> LaneAnswer:
+def _failed(plan: Plan, state: RunStateView, lane: LaneState, now: datetime) -> LaneDecision:
     del plan, state, now
     return Failed(lane.failure or _failure(FailureKind.PERMANENT, ""))
 
 
-def _asking(plan: Plan, state: RunStateView, lane: LaneState, now: datetime) -> LaneAnswer:
+def _asking(plan: Plan, state: RunStateView, lane: LaneState, now: datetime) -> LaneDecision:
     del state
     if lane.retry_at is not None and now < lane.retry_at:
         return ()
     return _ask(lane, lane.try_number + 1, lane.model or plan.ring[0])
 
 
-def _acting(plan: Plan, state: RunStateView, lane: LaneState, now: datetime) -> LaneAnswer:
+def _acting(plan: Plan, state: RunStateView, lane: LaneState, now: datetime) -> LaneDecision:
     del now
     return call_effects(plan.limits, state, lane)
 
 
-def _ready(plan: Plan, state: RunStateView, lane: LaneState, now: datetime) -> LaneAnswer:
+def _ready(plan: Plan, state: RunStateView, lane: LaneState, now: datetime) -> LaneDecision:
     del now
     limits = plan.limits
     if lane.streak_peak >= limits.failure_streak_hard_stop:
@@ -66,7 +66,7 @@ def _ready(plan: Plan, state: RunStateView, lane: LaneState, now: datetime) -> L
     return _next_turn(plan, lane, state.pending, AT_A_TURN)
 
 
-def _answered(plan: Plan, state: RunStateView, lane: LaneState, now: datetime) -> LaneAnswer:
+def _answered(plan: Plan, state: RunStateView, lane: LaneState, now: datetime) -> LaneDecision:
     del now
     if lane.finish_reason is FinishReason.LENGTH:
         return _truncated()
@@ -88,7 +88,7 @@ def _done(lane: LaneState) -> Done:
 
 def _next_turn(
     plan: Plan, lane: LaneState, pending: Iterable[QueueEntry], read: frozenset[QueueKind]
-) -> LaneAnswer:
+) -> LaneDecision:
     if lane.turn >= plan.limits.max_turns or lane.calls_started >= plan.limits.max_steps:
         return Failed(_failure(FailureKind.BUDGET_EXHAUSTED, wording.lane_budget_exhausted()))
     turn = lane.turn + 1
@@ -124,7 +124,7 @@ def _failure(kind: FailureKind, message: str) -> ToolFailure:
     return ToolFailure(kind=kind, message=message)
 
 
-_PHASES: Mapping[LanePhase, Callable[[Plan, RunStateView, LaneState, datetime], LaneAnswer]] = {
+_PHASES: Mapping[LanePhase, Callable[[Plan, RunStateView, LaneState, datetime], LaneDecision]] = {
     LanePhase.CALLING: _calling,
     LanePhase.FAILED: _failed,
     LanePhase.ASKING: _asking,

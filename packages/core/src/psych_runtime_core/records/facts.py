@@ -74,7 +74,6 @@ class FailureKind(StrEnum):
     EMPTY_RESPONSE = "empty_response"
     INVALID_PROMPT = "invalid_prompt"
     OUTPUT_TRUNCATED = "output_truncated"
-    REFUSAL = "refusal"
     SUSPENSION_EXPIRED = "suspension_expired"
     DEADLINE = "deadline"
     SCHEMA_VIOLATION = "schema_violation"

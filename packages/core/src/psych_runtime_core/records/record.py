@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Annotated
 
-from pydantic import Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from psych_runtime_core.records.queue import QueueConsumed, QueueEnqueued
 from psych_runtime_core.records.run import AbortRequested, AttemptStarted, RunAdmitted, RunSettled
@@ -50,8 +49,7 @@ RECORD_CLASSES: dict[str, type[Record]] = {
     )
 }
 
-
-@cache
-def record_adapter() -> TypeAdapter[Record]:
-    """The type adapter of the union, built when first asked for."""
-    return TypeAdapter(Annotated[Record, Field(discriminator="type")])
+# Built when it is first used, like every model.
+RECORD_ADAPTER: TypeAdapter[Record] = TypeAdapter(
+    Annotated[Record, Field(discriminator="type")], config=ConfigDict(defer_build=True)
+)

@@ -16,7 +16,7 @@ RunCell = Reason | None
 
 
 class Group(StrEnum):
-    """Records that are legal in the same phases of a Run."""
+    """The types of records that are legal in the same phases of a Run."""
 
     ADMITS = "run_admitted"
     ALWAYS = "attempt_started, abort_requested"
@@ -28,21 +28,7 @@ class Group(StrEnum):
     ENDS = "model_call_finished, model_call_failed, tool_call_finished, any other run_settled"
 
 
-_GROUPS: Mapping[str, Group] = {
-    "run_admitted": Group.ADMITS,
-    "attempt_started": Group.ALWAYS,
-    "abort_requested": Group.ALWAYS,
-    "queue_enqueued": Group.GIVES,
-    "resumed": Group.GIVES,
-    "turn_started": Group.BEGINS,
-    "queue_consumed": Group.BEGINS,
-    "model_call_started": Group.BEGINS,
-    "tool_call_started": Group.BEGINS,
-    "suspended": Group.BEGINS,
-    "model_call_finished": Group.ENDS,
-    "model_call_failed": Group.ENDS,
-    "tool_call_finished": Group.ENDS,
-}
+_GROUP_OF_TYPE: Mapping[str, Group] = {record: group for group in Group for record in group.split(", ")}
 
 
 def _row(new: RunCell, queued: RunCell, opened: RunCell, stopping: RunCell) -> Mapping[RunPhase, RunCell]:
@@ -81,4 +67,4 @@ def group_of(record: Record) -> Group:
     """The row of `RUN_TABLE` that holds for `record`."""
     if isinstance(record, RunSettled):
         return Group.BEGINS if record.state is TerminalState.COMPLETED else Group.ENDS
-    return _GROUPS[record.type]
+    return _GROUP_OF_TYPE[record.type]

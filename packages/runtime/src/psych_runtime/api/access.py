@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from psych_runtime.api.arguments import identifier, of_kind
-from psych_runtime.api.scoped import ScopedStore, refuse_another_tenant
-from psych_runtime_core.errors import AccessDenied
+from psych_runtime.api.scoped import ScopedStore, refuse_another_scope, refuse_another_tenant
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.store import RunHeader, Store
 from psych_runtime_core.scope import Scope
@@ -19,8 +18,8 @@ def scope_of(store: Store, scope: Scope | None) -> Scope | None:
         of_kind("scope", scope, Scope)
     if not isinstance(store, ScopedStore):
         return scope
-    if scope is not None and scope != store.scope:
-        raise AccessDenied("this store", "it is scoped, and the call names another scope")
+    if scope is not None:
+        refuse_another_scope(store, scope)
     return store.scope
 
 

@@ -31,8 +31,8 @@ from psych_runtime_core.records import Codec, Entry, Head
 from psych_runtime_core.scope import Scope
 from psych_runtime_core.version import Version
 
-# Runs a view remembers as its tenant's own, so that each is asked about once.
-REMEMBERED = 1_000
+# So many Runs a view knows for its tenant's own, so that each is asked about once.
+RUNS_KNOWN = 1_000
 
 
 def scoped(store: Store, scope: Scope) -> Store:
@@ -44,9 +44,14 @@ def scoped(store: Store, scope: Scope) -> Store:
     of_kind("scope", scope, Scope)
     if not isinstance(store, ScopedStore):
         return ScopedStore(store, scope)
+    refuse_another_scope(store, scope)
+    return store
+
+
+def refuse_another_scope(store: ScopedStore, scope: Scope) -> None:
+    """Raise `AccessDenied` unless `scope` is the store's own."""
     if scope != store.scope:
         raise AccessDenied("this store", "it is scoped, and another scope was named")
-    return store
 
 
 def refuse_another_tenant(header: RunHeader, scope: Scope) -> None:
@@ -104,7 +109,7 @@ class ScopedStore:
     async def get_run(self, run_id: RunId) -> RunHeader:
         header = await self._store.get_run(run_id)
         refuse_another_tenant(header, self.scope)
-        if len(self._ours) == REMEMBERED:
+        if len(self._ours) == RUNS_KNOWN:
             self._ours.clear()
         self._ours.add(run_id)
         return header

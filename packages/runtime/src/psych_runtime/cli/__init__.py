@@ -9,7 +9,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from importlib import import_module
 
-from psych_runtime.cli.exits import CommandError, Exit, verdict_of
+from psych_runtime.cli.exits import Exit, verdict_of
 from psych_runtime.cli.output import (
     Output,
     coloured,
@@ -44,6 +44,9 @@ def _judged(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
+        if isinstance(error, OSError):
+            # It may be stdout's own: what stays in its buffer would fail once more at the interpreter's end.
+            silence_stdout()
         if "--debug" in arguments:
             print(without_passwords(visible(traceback.format_exc())), file=sys.stderr)
         verdict = verdict_of(error)
@@ -74,6 +77,3 @@ def _output_of(options: Namespace) -> Output:
     terminal = sys.stdout is not None and sys.stdout.isatty()
     colour = coloured(os.environ, forbidden=options.no_color or options.json, terminal=terminal)
     return Output(json=options.json, colour=colour, quiet=options.quiet)
-
-
-__all__ = ["CommandError", "Exit", "main"]

@@ -6,7 +6,6 @@ import errno
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from importlib.metadata import version
 from typing import Any, cast
 
 from psych_runtime_core.errors import (
@@ -84,9 +83,7 @@ _WITH_DEBUG = "the same command with --debug, which shows where it failed"
 
 
 def _cure_of_missing_extra(error: Any) -> str:
-    """The public index has a package of our name that is not ours, so only wheels of ours may answer."""
-    pinned = f"'psych-runtime[{error.extra}]=={version('psych-runtime')}'"
-    return f"pip install --no-index --find-links dist {pinned}, dist being what `make wheels` made"
+    return f"{error.command}, dist being what `make wheels` made"
 
 
 def _cure_of_schema(error: Any) -> str:

@@ -152,7 +152,7 @@ def prepare_streams() -> None:
 
 
 def silence_stdout() -> None:
-    """Give what is still buffered for a reader that has gone to nobody."""
+    """Give what is still buffered, and can no longer be written, to nobody."""
     if _has_descriptor(sys.stdout):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

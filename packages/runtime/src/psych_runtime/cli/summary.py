@@ -30,6 +30,12 @@ def header(status: RunStatus, version: Version) -> Iterator[Row]:
         yield Row("deadline", _at(status.deadline_at))
 
 
+def waits(status: RunStatus) -> Iterator[Row]:
+    """What answers each call that waits for a person."""
+    for wait in status.pending_approvals:
+        yield Row("to answer", f"psych_runtime.approve, or deny, with {wait.wait_id}, for {wait.tool}")
+
+
 def outcome(view: AnswerView) -> Iterator[Row]:
     """Where it stands now, and the answer; of a Run that ended without one, why."""
     yield Row("state", "", view.terminal_state or view.lifecycle)
@@ -39,7 +45,7 @@ def outcome(view: AnswerView) -> Iterator[Row]:
         yield Row("failure", f"{view.failure.kind}: {view.failure.message}")
 
 
-def totals(report: RunReport) -> Iterator[Row]:
+def totals(report: RunReport, parked_since: datetime | None) -> Iterator[Row]:
     """What the Run took, spent and used. What nobody knows is unknown, never 0."""
     sums = report.totals
     yield Row("attempts", str(len(report.attempts)))
@@ -48,12 +54,20 @@ def totals(report: RunReport) -> Iterator[Row]:
     yield Row("tools", f"{_count(sums.tool_calls)}{_also(sums.refused_calls, 'refused')}")
     yield Row("tokens", tokens(sums.usage))
     yield Row("cost", _cost(sums))
-    yield Row("seconds", f"{sums.latency.wall_clock_seconds:.1f}, {sums.latency.parked_seconds:.1f} waiting")
+    yield Row("seconds", _seconds(sums, parked_since))
 
 
 def tokens(usage: Usage | None) -> str:
     """Tokens in and out."""
     return "unknown" if usage is None else f"{usage.prompt} in, {usage.output} out"
+
+
+def _seconds(sums: TotalsReport, parked_since: datetime | None) -> str:
+    """A log does not grow while all waits, so of a Wait that lasts it knows the beginning alone."""
+    wall, parked = sums.latency.wall_clock_seconds, sums.latency.parked_seconds
+    if parked_since is None:
+        return f"{wall:.1f}, {parked:.1f} waiting"
+    return f"{wall:.1f} so far, and waits since {instant(parked_since)}"
 
 
 def _cost(sums: TotalsReport) -> str:

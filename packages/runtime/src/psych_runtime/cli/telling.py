@@ -52,7 +52,8 @@ class TextTeller:
     def end(self, view: RunProjection, version: Version) -> None:
         self._output.heading("outcome")
         self._rows(summary.outcome(answer_of(view)), indent="  ")
-        self._rows(summary.totals(report_of(view, version)), indent="  ")
+        self._rows(summary.waits(status_of(view)), indent="  ")
+        self._rows(summary.totals(report_of(view, version), view.state.parked_since), indent="  ")
         if view.state.settled is None:
             self._output.hint(f"the Run goes on; to see the rest as it comes: {self._command} --follow")
 

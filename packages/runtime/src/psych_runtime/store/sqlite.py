@@ -1,4 +1,4 @@
-"""The door to the store in one SQLite file: `pip install 'psych-runtime[sqlite]'`."""
+"""The door to the store in one SQLite file, of the extra `sqlite`."""
 
 from psych_runtime.doors import door
 

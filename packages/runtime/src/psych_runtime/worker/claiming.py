@@ -45,7 +45,7 @@ class Claimer:
     async def claim(self, limit: int, exclude: frozenset[RunId]) -> tuple[Claim, ...]:
         """Up to `limit` Runs, 100 at most. A claim whose answer is lost is repeated until it is known.
 
-        A Worker that drains does so, too, for as long as there may be a lease that nobody else would give back.
+        A Worker that drains does so too, while there may be a lease that nobody else would give back.
         """
         self._requests += 1
         request_id = f"{self._own}:{self._requests}"

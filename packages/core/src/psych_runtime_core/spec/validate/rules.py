@@ -13,6 +13,7 @@ from psych_runtime_core.spec.validate.context import ValidationContext
 MAX_PROMPT_BYTES = 1_048_576
 # Comparing two names takes some ten microseconds, and 200 issues may each look for the nearest ones.
 MAX_COMPARED = 500
+MAX_LISTED = 10
 TOOL_CHOICE_WORDS = frozenset({"auto", "none", "required"})
 
 
@@ -56,16 +57,28 @@ def tools_are_registered(spec: AgentSpec, context: ValidationContext) -> Iterato
     for index, tool in enumerate(spec.tools):
         if tool.name not in registered:
             path = pointer(("tools", index, "name"))
-            yield _unknown(IssueCode.UNKNOWN_TOOL, path, "registered tool", tool.name, registered)
+            known = _nearest_first(tool.name, registered)
+            message = f"there is no registered tool {tool.name!r}; {known}. Pass it in session(tools=[…])"
+            yield ValidationIssue(IssueCode.UNKNOWN_TOOL, path, message)
 
 
 RULES = (prompt_fits, models_are_known, tool_choice_is_granted, tools_are_registered)
 
 
 def _unknown(code: IssueCode, path: str, what: str, name: str, known: Collection[str]) -> ValidationIssue:
-    near = get_close_matches(name, sorted(known), n=3) if len(known) <= MAX_COMPARED else []
+    near = _nearest(name, known)
     if near:
         hint = f"; did you mean {' or '.join(repr(one) for one in near)}?"
     else:
         hint = "" if known else "; there are none"
     return ValidationIssue(code, path, f"there is no {what} {name!r}{hint}")
+
+
+def _nearest_first(name: str, registered: Collection[str]) -> str:
+    names = list(dict.fromkeys((*_nearest(name, registered), *sorted(registered))))
+    more = ["…"] if len(names) > MAX_LISTED else []
+    return f"registered: {', '.join([*names[:MAX_LISTED], *more])}" if names else "none is registered"
+
+
+def _nearest(name: str, known: Collection[str]) -> list[str]:
+    return get_close_matches(name, sorted(known), n=3) if len(known) <= MAX_COMPARED else []
