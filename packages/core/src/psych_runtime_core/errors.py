@@ -387,9 +387,7 @@ class NoFreeSlot(PsychError, RuntimeError):
 
     def __init__(self, run_id: str | None, concurrency: int) -> None:
         self.run_id, self.concurrency = run_id, concurrency
-        super().__init__(
-            f"all {concurrency} slots are taken, so nothing awaited can start; raise concurrency"
-        )
+        super().__init__(f"all {concurrency} slots are taken: nothing awaited can start; raise concurrency")
 
 
 class MissingExtra(PsychError, ModuleNotFoundError):
