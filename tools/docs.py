@@ -1,4 +1,4 @@
-"""Writes into the documents what code knows better: tables of the protocol, and who imports whom."""
+"""Writes into the documents what code knows better: tables of protocol and Specs, and who imports whom."""
 
 import argparse
 import re
@@ -11,6 +11,7 @@ from bootstrap import ROOT
 from psych_runtime_core.state.lane import LanePhase
 from psych_runtime_core.state.legal import LANE_TABLE, RUN_TABLE
 from psych_runtime_core.state.run import RunPhase
+from spec_fields import fields
 
 DOCUMENTS = ROOT / "docs"
 PART = re.compile(
@@ -61,6 +62,12 @@ def lane_table() -> Iterator[str]:
         yield row([f"`{record}`", *("yes" if phase in phases else "" for phase in LanePhase)])
 
 
+def spec_fields() -> Iterator[str]:
+    """Every field of a Spec."""
+    yield from header(["field", "type", "default", "bounds"])
+    yield from map(row, fields())
+
+
 def header(names: Sequence[str]) -> Iterator[str]:
     """The head of a table."""
     yield row(names)
@@ -96,6 +103,7 @@ PARTS: Mapping[str, Callable[[], Iterator[str]]] = {
     "run-table": run_table,
     "lane-table": lane_table,
     "layers": layers,
+    "spec-fields": spec_fields,
 }
 
 

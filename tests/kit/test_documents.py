@@ -17,7 +17,11 @@ EVERY = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path
 # What differs from one demo to the next.
 CHANCE = re.compile(r"(?<=run_)[0-9a-f]{36}|(?<=psych-demo-)\w+")
 # Those build, and install what others wrote.
-ELSEWHERE = {"make wheels", "pip install --no-deps --require-hashes --requirement dist/locked.txt"}
+ELSEWHERE = {
+    "python3 -m venv venv && . venv/bin/activate",
+    "make wheels",
+    "pip install --no-deps --require-hashes --requirement dist/locked.txt",
+}
 
 
 @EVERY

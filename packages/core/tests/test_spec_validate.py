@@ -85,7 +85,7 @@ def test_all_issues_come_in_document_order() -> None:
 def test_the_nearest_known_names_are_told() -> None:
     context = ValidationContext(known_models=["small", "smart", "huge"])
     [issue] = collect_issues(small(model={"model": "smarl"}), context)
-    assert issue.message == "there is no model 'smarl'; did you mean 'small' or 'smart'?"
+    assert issue.message == "there is no model 'smarl'; did you mean 'smart' or 'small'?"
 
 
 def test_of_nothing_known_that_is_told() -> None:

@@ -221,6 +221,24 @@ async def test_what_ended_the_worker_is_raised_by_who_waits_for_a_run() -> None:
             await s.ask(SPEC, "hello")
 
 
+async def test_a_session_that_was_left_takes_no_more() -> None:
+    async with session(FakeModel().turn("yes")) as s:
+        await s.ask(SPEC, "hello")
+    with pytest.raises(RuntimeError, match="nobody drives its Runs"), fail_after(5):
+        await s.ask(SPEC, "hello")
+
+
+async def test_one_function_is_no_sequence_of_tools() -> None:
+    async def look() -> str:
+        """Look."""
+        return "seen"
+
+    tools: Any = look
+    with pytest.raises(TypeError, match=r"write tools=\[…\]"):
+        async with session(FakeModel(), tools=tools):
+            raise AssertionError("it was entered")
+
+
 async def test_a_session_that_is_left_at_once_leaves_no_task() -> None:
     before = asyncio.all_tasks()
     async with session(FakeModel()):

@@ -102,6 +102,13 @@ def test_a_broken_stream_can_be_tried_again(stream: list[StreamEvent], code: str
     assert (raised.value.kind, raised.value.code) == (ModelErrorKind.TRANSIENT, code)
 
 
+@pytest.mark.parametrize("event", ["hello", None, {"text": "hello"}], ids=["a text", "nothing", "a dict"])
+def test_what_is_no_event_is_a_bug_of_the_client_and_not_tried_again(event: object) -> None:
+    with pytest.raises(ModelError, match=f"yielded {type(event).__name__}; yield TextDelta") as raised:
+        assembled([event, END])
+    assert (raised.value.kind, raised.value.code) == (ModelErrorKind.PERMANENT, "malformed_event")
+
+
 def calls(count: int) -> list[StreamEvent]:
     return [ToolCallDelta(index, name="x") for index in range(count)]
 

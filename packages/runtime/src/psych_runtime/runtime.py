@@ -40,6 +40,7 @@ class Runtime:
     blob_offload_bytes: int = BLOB_OFFLOAD_BYTES
 
     def __post_init__(self) -> None:
+        _check_ports(self)
         if self.clock is not None and self.clock is not self.store.clock:
             raise ValueError("clock is not the store's; leave it out, or give the store that clock")
         if self.tool_threads < 1 or self.blob_offload_bytes < 1:
@@ -61,3 +62,18 @@ class Runtime:
     def validation_context(self) -> ValidationContext:
         """What this process can serve, for `publish`: the registered tools."""
         return ValidationContext(registered_tools=frozenset(self.registry.names))
+
+
+def _check_ports(runtime: Runtime) -> None:
+    """Raise `TypeError` for a port of the wrong shape, before any Run meets it."""
+    needs = {
+        "store": ("commit claim changes", "open one: async with open_store(URL) as store"),
+        "model": ("stream provider", "give a ModelClient"),
+        "registry": ("require names", "give a ToolRegistry"),
+        "policy": ("allow_run allow_tool permitted_tools", "give a Policy; AllowAll is the base to subclass"),
+    }
+    for name, (attributes, cure) in needs.items():
+        port = getattr(runtime, name)
+        absent = [attribute for attribute in attributes.split() if not hasattr(port, attribute)]
+        if absent:
+            raise TypeError(f"{name} is a {type(port).__name__} without {', '.join(absent)}; {cure}")

@@ -66,10 +66,10 @@ async def session(  # noqa: PLR0913 - each port of a Runtime by its name, so tha
 ) -> AsyncGenerator[Session]:
     """Ports and a Worker that runs until the block is left.
 
-    `store` is an `InMemoryStore` unless given. `tools` are plain functions, registered without flags on top of
-    `registry`; a `registry` holds those that were registered before, with flags: see `ToolRegistry.register`.
-    The other keywords are those of `Runtime`. Leaving drains for at most 5 seconds, then stops; Runs that are not done
-    stay in the store, for the next Worker.
+    `store` is an `InMemoryStore` unless given. `tools` are plain functions, registered without flags on top
+    of `registry`, which holds those that were registered before, with flags: see `ToolRegistry.register`.
+    The other keywords are those of `Runtime`. Leaving drains for at most 5 seconds, then stops; Runs that
+    are not done stay in the store, for the next Worker.
     """
     runtime = Runtime(
         store=InMemoryStore(clock=clock) if store is None else store,
@@ -92,11 +92,16 @@ async def session(  # noqa: PLR0913 - each port of a Runtime by its name, so tha
         with anyio.CancelScope(shield=True):
             await worker.drain(DRAIN_SECONDS)
             await asyncio.wait([running])
+        # What the body raises comes out as it is, and nobody asks for this one then.
+        if not running.cancelled():
+            running.exception()
     running.result()
 
 
 def _registry(given: ToolRegistry | None, tools: Sequence[Callable[..., object]]) -> ToolRegistry:
     """`given` itself; with tools a layer on top of it, so that it stays as it is."""
+    if callable(tools):
+        raise TypeError("tools is a sequence of functions; write tools=[…]")
     if given is not None and not tools:
         return given
     registry = ToolRegistry() if given is None else given.layered()
@@ -138,6 +143,7 @@ class Session:
             if "input" in options:
                 raise TypeError("give message or input, not both: a message is the input")
             options["input"] = message
+        self._check_driven()
         version = await self.publish(what) if isinstance(what, AgentSpec) else what
         return await dispatch(self.store, version, scope or self.scope, **options)
 
@@ -187,16 +193,15 @@ class Session:
         end = clock.monotonic() + timeout
         async with self.store.changes([run_id]) as watch:
             while (await header_of(self.store, run_id, scope)).terminal is None:
+                self._check_driven()
                 left = end - clock.monotonic()
                 if left <= 0:
                     break
-                await first_of(partial(watch.wait, left), self._worker_has_failed)
-                if self._running.done():
-                    self._running.result()
+                await first_of(partial(watch.wait, left), partial(asyncio.wait, [self._running]))
         return await answer(self.store, run_id, scope=scope)
 
-    async def _worker_has_failed(self) -> None:
-        """Ends when the Worker did, and not because it was told to."""
-        await asyncio.wait([self._running])
-        if self._running.cancelled() or self._running.exception() is None:
-            await anyio.sleep_forever()
+    def _check_driven(self) -> None:
+        """Raise what ended the session's Worker, or `RuntimeError` once the session was left."""
+        if self._running.done():
+            self._running.result()
+            raise RuntimeError("this session was left, or its Worker stopped: nobody drives its Runs")

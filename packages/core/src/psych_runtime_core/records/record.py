@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, get_args
 
 from pydantic import ConfigDict, Field, TypeAdapter
 
@@ -29,25 +29,7 @@ Record = (
     | QueueConsumed
 )
 
-RECORD_CLASSES: dict[str, type[Record]] = {
-    cls.model_fields["type"].default: cls
-    for cls in (
-        RunAdmitted,
-        AttemptStarted,
-        RunSettled,
-        TurnStarted,
-        ModelCallStarted,
-        ModelCallFinished,
-        ModelCallFailed,
-        ToolCallStarted,
-        ToolCallFinished,
-        Suspended,
-        Resumed,
-        AbortRequested,
-        QueueEnqueued,
-        QueueConsumed,
-    )
-}
+RECORD_CLASSES: dict[str, type[Record]] = {cls.model_fields["type"].default: cls for cls in get_args(Record)}
 
 # Built when it is first used, like every model.
 RECORD_ADAPTER: TypeAdapter[Record] = TypeAdapter(

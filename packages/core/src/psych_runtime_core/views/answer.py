@@ -79,7 +79,8 @@ class AnswerView:
         if self.text is not None:
             return self.text
         if self.terminal_state is None:
-            raise TimeoutError(f"{self.run_id} has no answer yet: it is {self.lifecycle.value}")
+            waits = "; see status(…).pending_approvals" if self.lifecycle is Lifecycle.WAITING else ""
+            raise TimeoutError(f"{self.run_id} has no answer yet: it is {self.lifecycle.value}{waits}")
         if self.terminal_state is TerminalState.FAILED:
             raise RunFailed(self.run_id, self.failure)
         stopped_by_deadline = self.failure is not None and self.failure.kind == FailureKind.DEADLINE

@@ -55,7 +55,8 @@ async def dispatch(  # noqa: PLR0913 - the options of a public call
     of that key is the answer. `deadline_seconds`: over 0, at most 86 400, else the Spec's limit; it counts
     from the end of `delay_seconds`, 0 to 31 536 000. `priority`: -100 to 100, higher first in the tenant.
 
-    Raises `VersionNotFound`, `SpecValidationError`, and `IdempotencyConflict` naming what differs.
+    Raises `VersionNotFound`, `SpecValidationError`, `EntryTooLarge`, `IdempotencyConflict` naming what
+    differs, and `AccessDenied` on a store scoped to another `scope`.
     """
     if deadline_seconds is not None:
         seconds("deadline_seconds", deadline_seconds, MAX_DEADLINE, zero=False)

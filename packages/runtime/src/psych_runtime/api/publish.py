@@ -14,7 +14,8 @@ from psych_runtime_core.version import Version, checked
 async def publish(store: Store, spec: Spec, *, context: ValidationContext | None = None) -> Version:
     """The stored Version of `spec`; publishing it again gives the same one.
 
-    `context` says which names exist, None checks none. Raises `SpecValidationError` with every issue.
+    `context` says which names exist, None checks none. Raises `SpecValidationError` with every issue, and
+    `EntryTooLarge`.
     """
     if context is not None:
         of_kind("context", context, ValidationContext)

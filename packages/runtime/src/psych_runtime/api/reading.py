@@ -26,7 +26,10 @@ async def records(
     limit: int | None = None,
     scope: Scope | None = None,
 ) -> Sequence[Record]:
-    """The Records behind the seq `after`, in order, at most `limit`. Raises `RunNotFound`, `CorruptLog`."""
+    """The Records behind the seq `after`, in order, at most `limit`; None is all.
+
+    Raises `RunNotFound`, `AccessDenied`, `CorruptLog`, `RecordTooNew`.
+    """
     run, held = RunId(identifier("run_id", run_id)), scope_of(store, scope)
     whole("after", after, 0)
     most = None if limit is None else whole("limit", limit, 1)
@@ -45,8 +48,9 @@ def stream(
 ) -> AsyncGenerator[Record]:
     """Every Record behind the seq `after`, in order, once, as they come; it ends with `run_settled`.
 
-    Nothing is read while nothing is appended. Errors of scope come with the first item, a gap in the log is
-    `CorruptLog`. Who was cut off goes on with `after` set to the last seq seen.
+    Nothing is read while nothing is appended. Who was cut off goes on with `after` set to the last seq seen.
+
+    Raises with the first item `RunNotFound` and `AccessDenied`, with any `CorruptLog` and `RecordTooNew`.
     """
     run, held = RunId(identifier("run_id", run_id)), scope_of(store, scope)
     return _stream(store, run, whole("after", after, 0), held)

@@ -36,7 +36,8 @@ async def resume(  # noqa: PLR0913 - the options of a public call
 
     Raises `RunNotSuspended` when nothing is open, `WaitAmbiguous` when several are, `WaitNotFound` for a
     named one that is not, `SuspensionExpired` past its time, `RunAlreadySettled` for a Run that is stopping
-    or settled, `ValueError` for an answer of another form. An error means that nothing was written.
+    or settled, `ValueError` for an answer of another form, `EntryTooLarge`, `RunNotFound`, `AccessDenied`,
+    `CorruptLog`, `RecordTooNew`. An error means that nothing was written.
     """
     answer = Answer(approved, payload, arguments, remember)
     await _give(store, run_id, {_named(wait): answer}, by, scope)

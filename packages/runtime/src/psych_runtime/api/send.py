@@ -40,7 +40,8 @@ async def send(  # noqa: PLR0913 - the options of a public call
     when the agent would finish. Sending again with one `key` gives the same id and no second entry; the log
     is looked through for it.
 
-    Raises `RunAlreadySettled` when the Run is settled or stopping, `QueueFull` at 1 000 pending messages.
+    Raises `RunAlreadySettled` when the Run is settled or stopping, `QueueFull` at 1 000 pending messages,
+    `RunNotFound`, `AccessDenied`, `EntryTooLarge`. An error means that nothing was written.
     """
     run, held = RunId(identifier("run_id", run_id)), scope_of(store, scope)
     record = QueueEnqueued(
@@ -72,7 +73,7 @@ async def interrupt(
 ) -> None:
     """Ask a Run to stop. Nothing of it begins any more; a Run that is stopping or settled stays as it is.
 
-    `reason` has at most 1 024 characters.
+    `reason` has at most 1 024 characters. Raises `RunNotFound`, `AccessDenied`.
     """
     run, held = RunId(identifier("run_id", run_id)), scope_of(store, scope)
     record = AbortRequested(reason=short_text("reason", reason, MAX_REASON), requested_by=author(by, held))

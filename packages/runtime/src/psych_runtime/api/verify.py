@@ -29,7 +29,7 @@ class Verification:
 async def verify(store: Store, run_id: RunId | str, *, scope: Scope | None = None) -> Verification:
     """Check every entry against the one before, and the header against the log. Needs no key.
 
-    Raises `CorruptLog` with the first seq that does not fit.
+    Raises `RunNotFound`, `AccessDenied`, and `CorruptLog` with the first seq that does not fit.
     """
     run, held = RunId(identifier("run_id", run_id)), scope_of(store, scope)
     header = await header_of(store, run, held)

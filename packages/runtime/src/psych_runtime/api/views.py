@@ -21,7 +21,11 @@ from psych_runtime_core.views.thread import ThreadView, thread_of
 async def state(
     store: Store, run_id: RunId | str, *, prior: RunStateView | None = None, scope: Scope | None = None
 ) -> RunStateView:
-    """The state the log folds to. Onto `prior`, a view of this Run, only what is new is folded."""
+    """The state the log folds to. Onto `prior`, a view of this Run, only what is new is folded.
+
+    `prior` itself is changed and returned. Raises `ValueError` for one of another Run, `RunNotFound`,
+    `AccessDenied`, `CorruptLog`, `RecordTooNew`.
+    """
     run, held = RunId(identifier("run_id", run_id)), scope_of(store, scope)
     folded = empty(run) if prior is None else of_kind("prior", prior, RunStateView)
     if folded.run_id != run:
@@ -35,22 +39,34 @@ async def state(
 
 
 async def status(store: Store, run_id: RunId | str, *, scope: Scope | None = None) -> RunStatus:
-    """Where the Run stands, what it waits for, what it used and cost so far."""
+    """Where the Run stands, what it waits for, what it used and cost so far.
+
+    Raises `RunNotFound`, `AccessDenied`, `CorruptLog`, `RecordTooNew`.
+    """
     return status_of(await _projection(store, run_id, scope))
 
 
 async def answer(store: Store, run_id: RunId | str, *, scope: Scope | None = None) -> AnswerView:
-    """What the Run answered, apart from the work that led there. `.result()` is the answer, or raises."""
+    """What the Run answered, apart from the work that led there. `.result()` is the answer, or raises.
+
+    Raises `RunNotFound`, `AccessDenied`, `CorruptLog`, `RecordTooNew`.
+    """
     return answer_of(await _projection(store, run_id, scope))
 
 
 async def thread(store: Store, run_id: RunId | str, *, scope: Scope | None = None) -> ThreadView:
-    """What was said, in the order in which it was recorded."""
+    """What was said, in the order in which it was recorded.
+
+    Raises `RunNotFound`, `AccessDenied`, `CorruptLog`, `RecordTooNew`.
+    """
     return thread_of([await _projection(store, run_id, scope)])
 
 
 async def report(store: Store, run_id: RunId | str, *, scope: Scope | None = None) -> RunReport:
-    """Everything that the log shows of the Run."""
+    """Everything that the log shows of the Run. A cost or a usage that nobody knows is None, never 0.
+
+    Raises `RunNotFound`, `AccessDenied`, `CorruptLog`, `RecordTooNew`.
+    """
     view = await _projection(store, run_id, scope)
     return report_of(view, await store.get_version(view.state.version_hash))
 

@@ -53,14 +53,17 @@ async def _bounded(ask: Callable[[], Awaitable[T]], fits: Callable[[T], T], deni
         return denial
 
 
-def _decided(verdict: Decision) -> Decision:
+def _decided(verdict: object) -> Decision:
     """A Policy is the consumer's code, and may give anything."""
     if not isinstance(verdict, Decision):
         raise TypeError(f"a Policy gives a Decision, not {type(verdict).__name__}")
     return verdict
 
 
-def _listed(patterns: Sequence[str] | None) -> Sequence[str] | None:
-    if patterns is not None and not all(isinstance(pattern, str) for pattern in patterns):
+def _listed(patterns: Sequence[object] | None) -> Sequence[str] | None:
+    if patterns is None:
+        return None
+    texts = [pattern for pattern in patterns if isinstance(pattern, str)]
+    if len(texts) < len(patterns):
         raise TypeError("permitted_tools gives texts, or None")
-    return patterns
+    return texts

@@ -23,7 +23,6 @@ from psych_runtime_core.ports.model import (
     ReasoningDelta,
     RefusalDelta,
     StreamDone,
-    StreamEvent,
     TextDelta,
     ToolCallDelta,
 )
@@ -56,7 +55,7 @@ class Assembly:
         self._bytes = 0
         self._done: StreamDone | None = None
 
-    def feed(self, event: StreamEvent) -> None:
+    def feed(self, event: object) -> None:
         """Take the next event. Raises `ModelError` for one that breaks a law or a bound."""
         if self._done is not None:
             raise _broken("malformed_event", f"{type(event).__name__} came after the end of the stream")
@@ -71,11 +70,14 @@ class Assembly:
                 self._more_of_a_call(event)
             case StreamDone():
                 self._end(event)
+            case _:
+                what = f"its stream yielded {type(event).__name__}; yield TextDelta(…) and its kin"
+                raise ModelError(ModelErrorKind.PERMANENT, what, code="malformed_event")
 
     def finish(self) -> Answer:
         """The whole reply. Raises the transient `ModelError` `truncated` if the stream had no end."""
         if self._done is None:
-            raise _broken("truncated", "the stream stopped without an end")
+            raise _broken("truncated", "the stream stopped without a StreamDone")
         parts = tuple(part.finished() for part in self._parts)
         return Answer(AssistantMessage(parts=parts, source=self._source), self._done)
 

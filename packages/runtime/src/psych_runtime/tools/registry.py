@@ -59,8 +59,8 @@ class ToolRegistry:
     ) -> F | Callable[[F], F]:
         """Register `fn` and return it unchanged; also `@registry.register`, with or without arguments.
 
-        With flags: `@registry.register(annotations="destructive", timeout_seconds=30)` above the function, and
-        then `session(model, registry=registry)`.
+        With flags: `@registry.register(annotations="destructive", timeout_seconds=30)` above the function,
+        and then `session(model, registry=registry)`.
 
         `name` and `description` default to the function's name and the first paragraph of its docstring. For
         the flags see `ToolFlags`. Raises `ToolSchemaError` for what cannot be a tool, or whose name is taken.

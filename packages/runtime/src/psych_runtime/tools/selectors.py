@@ -11,10 +11,12 @@ from psych_runtime_core.spec.grants import narrow
 class Selectors:
     """`@read-only`, `@write`, `@destructive` take that class and every higher one; else a tool pattern.
 
-    A leading `-` exempts, and exemption wins. An unknown `@word` is `ValueError`.
+    A leading `-` exempts, and exemption wins. `ValueError`: an unknown `@word`, a class without its `@`.
     """
 
     def __init__(self, words: Iterable[str]) -> None:
+        if isinstance(words, str):
+            raise TypeError(f"approval_selectors is a sequence of texts; write ({words!r},)")
         self._taking = [_checked(word) for word in words if not word.startswith("-")]
         self._exempting = [_checked(word[1:]) for word in words if word.startswith("-")]
 
@@ -37,4 +39,6 @@ def _checked(selector: str) -> str:
     classes = [f"@{one.value}" for one in ToolClass]
     if selector.startswith("@") and selector not in classes:
         raise ValueError(f"approval selector {selector!r} names no class; write one of {', '.join(classes)}")
+    if f"@{selector}" in classes:
+        raise ValueError(f"approval selector {selector!r} would be a tool of that name; write '@{selector}'")
     return selector
