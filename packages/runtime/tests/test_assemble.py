@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -103,7 +105,7 @@ def test_a_broken_stream_can_be_tried_again(stream: list[StreamEvent], code: str
 
 
 @pytest.mark.parametrize("event", ["hello", None, {"text": "hello"}], ids=["a text", "nothing", "a dict"])
-def test_what_is_no_event_is_a_bug_of_the_client_and_not_tried_again(event: object) -> None:
+def test_what_is_no_event_is_a_bug_of_the_client_and_not_tried_again(event: Any) -> None:
     with pytest.raises(ModelError, match=f"yielded {type(event).__name__}; yield TextDelta") as raised:
         assembled([event, END])
     assert (raised.value.kind, raised.value.code) == (ModelErrorKind.PERMANENT, "malformed_event")
