@@ -111,7 +111,7 @@ def failing(error: Exception) -> SimpleNamespace:
         (VersionNotFound("sha256:1"), 4, "no Version sha256:1"),
         (NotMigrated(0, 1), 1, "schema level 0"),
         (NotMigrated(2, 1), 1, "schema level 2"),
-        (MissingExtra("psych_runtime_sqlite", "sqlite"), 1, "needs an extra"),
+        (MissingExtra("psych_runtime_sqlite", "sqlite"), 1, "is not installed"),
         (CorruptLog(CorruptionReason.AFTER_ABORT, "run_1", 7, "x"), 1, "is corrupt at seq 7"),
         (OSError(28, "No space left on device"), 1, "No space left on device"),
         (ZeroDivisionError("a bug"), 1, "ZeroDivisionError: a bug"),
