@@ -7,7 +7,7 @@ import random
 import uuid
 from collections.abc import Mapping
 from datetime import datetime
-from heapq import heappop, heappush
+from heapq import heappop, heappush, nsmallest
 from itertools import islice
 from typing import TypeVar
 
@@ -28,6 +28,7 @@ K = TypeVar("K", bound=str)
 # Of a herd of Workers that hear of the same Run, most find it taken: so they do not ask at the same moment.
 HERD_SECONDS = 0.02
 LONGEST_HERD_SECONDS = 0.2
+MOMENTS_KEPT = 1_000
 
 
 class Claimer:
@@ -115,7 +116,10 @@ class Herd:
 
 
 class DueMoments:
-    """The moments at which Runs that this Worker parked must be looked at, soonest first."""
+    """The soonest moments at which Runs that this Worker parked must be looked at.
+
+    So many are kept that memory does not grow with parked Runs; the next poll finds those that were dropped.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -124,6 +128,8 @@ class DueMoments:
     def add(self, moment: datetime | None) -> None:
         if moment is not None:
             heappush(self._moments, moment)
+        if len(self._moments) > 2 * MOMENTS_KEPT:
+            self._moments = nsmallest(MOMENTS_KEPT, self._moments)
 
     def seconds_to_next(self) -> float | None:
         """Seconds until the soonest, 0 when it has come; None when there is none."""
