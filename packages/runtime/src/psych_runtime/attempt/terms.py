@@ -13,9 +13,9 @@ from psych_runtime.runtime import Runtime
 class Terms:
     """How a Worker drives: seconds to end in, seconds to wait in place, and crashes until it gives up."""
 
-    grace_seconds: float = 60.0
-    linger_seconds: float = 2.0
-    max_crashes: int = 10
+    grace_seconds: float
+    linger_seconds: float
+    max_crashes: int
 
 
 @dataclass(frozen=True, slots=True)

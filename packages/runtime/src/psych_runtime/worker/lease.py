@@ -23,11 +23,25 @@ class Keeper:
     async def keep(self) -> None:
         """Renew for as long as the Worker runs."""
         while True:
-            await self._store.clock.sleep(self._seconds / 3)
+            await self._rest()
             while not await self._renew():
                 await self._pauses.sleep()
                 self._wake_the_late()
             self._pauses.reset()
+
+    async def _rest(self) -> None:
+        """A third of a lease. A loop that was blocked all the while wakes too late, and says so."""
+        third, began = self._seconds / 3, self._store.clock.monotonic()
+        await self._store.clock.sleep(third)
+        stall = self._store.clock.monotonic() - began - third
+        if stall > third:
+            working = ", ".join(sorted(self._tools_at_work())) or "none"
+            logger.warning("the event loop stood still for %.1f s; tools at work: %s", stall, working)
+
+    def _tools_at_work(self) -> set[str]:
+        journals = (seat.journal for seat in self._seats.values() if seat.journal is not None)
+        calls = (call for journal in journals for call in journal.state.calls.values())
+        return {call.tool for call in calls if call.tool is not None}
 
     async def _renew(self) -> bool:
         """One renewal of all leases; whether the store answered."""

@@ -41,9 +41,10 @@ class Worker:
     """Drives Runs in this process: `Worker(runtime, …)`, or `Worker(store, runtime, …)`.
 
     `concurrency`: Runs at once, 1 to 1 000. `lease_seconds`: 1 to 3 600. `poll_interval`: seconds between
-    claims when nothing wakes it. `grace_seconds`: for work that must not be cut. `linger_seconds`: how long
-    an idle Attempt waits in place. `max_crashes`: Attempts that may die without finishing anything. It
-    installs no signal handler.
+    claims when nothing wakes it, 0.01 to 3 600. `grace_seconds`: for work that must not be cut, 0 to 86 400.
+    `linger_seconds`: how long an idle Attempt waits in place, 0 to 3 600. `max_crashes`: Attempts that may
+    die without finishing anything, 1 to 1 000. `ValueError` for what is out of bounds. It installs no signal
+    handler.
     """
 
     def __init__(  # noqa: PLR0913 - the settings of a Worker, all keywords
@@ -66,7 +67,11 @@ class Worker:
         self._poll_interval = _checked("poll_interval", poll_interval, 0.01, 3_600)
         self._store = self.runtime.store
         self._orders = Orders()
-        terms = Terms(grace_seconds, linger_seconds, _checked("max_crashes", max_crashes, 1, 1_000))
+        terms = Terms(
+            _checked("grace_seconds", grace_seconds, 0, 86_400),
+            _checked("linger_seconds", linger_seconds, 0, 3_600),
+            _checked("max_crashes", max_crashes, 1, 1_000),
+        )
         self._shared = Shared(self.runtime, PlanCache(self.runtime), terms, self._orders)
         self.slots = Slots(concurrency)
         self._seats: dict[RunId, Seat] = {}
@@ -182,14 +187,16 @@ class Worker:
 
     async def _drive(self, claim: Claim) -> None:
         run_id = claim.header.run_id
-        with self.slots.seat(run_id):
-            logger.info("an Attempt of %s begins, epoch %d", run_id, claim.lease.epoch)
-            outcome = await Attempt(claim, self._seats[run_id], self._shared).run()
-            logger.info("the Attempt of %s ended: %s", run_id, outcome.ended)
-        self._watch.unfollow(run_id)
-        del self._seats[run_id]
-        self._after(claim, outcome)
-        self._wake.set()
+        try:
+            with self.slots.seat(run_id):
+                logger.info("an Attempt of %s begins, epoch %d", run_id, claim.lease.epoch)
+                outcome = await Attempt(claim, self._seats[run_id], self._shared).run()
+                logger.info("the Attempt of %s ended: %s", run_id, outcome.ended)
+            self._after(claim, outcome)
+        finally:
+            self._watch.unfollow(run_id)
+            del self._seats[run_id]
+            self._wake.set()
 
     def _after(self, claim: Claim, outcome: Outcome) -> None:
         if outcome.ended is Ended.UNSERVED:
