@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Generator, Mapping, Sequence
@@ -86,11 +87,18 @@ def going_on(*arguments: str) -> Generator[subprocess.Popen[str]]:
         stderr=subprocess.PIPE,
         text=True,
         env=environment(),
+        # Below a shell's `&` a program ignores Ctrl-C, and so does all that it starts.
+        preexec_fn=heed_interrupts,  # noqa: PLW1509 - the child does nothing else before it is psych
     ) as process:
         try:
             yield process
         finally:
             process.kill()
+
+
+def heed_interrupts() -> None:
+    """Let SIGINT end this process, as a terminal's does."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def read_until(process: subprocess.Popen[str], text: str) -> str:

@@ -48,7 +48,9 @@ class Handle:
         """Answer all who wait, and close every connection."""
         if self._loop is asyncio.get_running_loop():
             self.watches.close()
-        await asyncio.to_thread(_join, self.stop())
+        # The last connection to close empties the WAL; two that close at once leave it to each other.
+        await asyncio.to_thread(_join, [*self.readers.stop(), *self._tail.stop()])
+        await asyncio.to_thread(_join, self.writer.stop())
 
 
 def _join(threads: Sequence[threading.Thread]) -> None:

@@ -30,17 +30,21 @@ from psych_runtime_core.ports.model import ModelCallContext, ModelRequest
 from psych_runtime_core.records import Record
 from psych_runtime_core.records.facts import AnnouncedCall, FailureKind, ModelTimings, Sent, ToolFailure
 from psych_runtime_core.records.turn import ModelCallFinished
+from psych_runtime_core.state.lane import LaneState
 
 
 async def call_model(effect: CallModel, attempt: AttemptContext) -> Record:
     """One try. It never raises for a model that misbehaves: what it saw is in the record."""
-    return await _Try(effect, attempt, begun_at=attempt.clock.monotonic()).made()
+    # The lane stands still while its model is called, and is gone as soon as an end of the Run is staged.
+    lane = attempt.state.lanes[effect.lane]
+    return await _Try(effect, attempt, lane, begun_at=attempt.clock.monotonic()).made()
 
 
 @dataclass
 class _Try:
     effect: CallModel
     attempt: AttemptContext
+    lane: LaneState
     begun_at: float
     requested_at: float | None = None
     first_at: float | None = None
@@ -120,7 +124,7 @@ class _Try:
             lane=self.effect.lane,
             agent=self.attempt.plan.spec.name,
             turn=self.effect.turn,
-            failures=state.lanes[self.effect.lane].failures,
+            failures=self.lane.failures,
         )
 
     def _what_is_sent(self, offered: Offer) -> Sent:
@@ -181,8 +185,7 @@ class _Try:
 
     def _decided(self, problem: ModelProblem) -> Record:
         attempt = self.attempt
-        lane = attempt.state.lanes[self.effect.lane]
-        return failed_call(attempt.plan, attempt.state, lane, problem, attempt.clock.now())
+        return failed_call(attempt.plan, attempt.state, self.lane, problem, attempt.clock.now())
 
     def _timings(self) -> ModelTimings:
         now = self.attempt.clock.monotonic()

@@ -90,8 +90,6 @@ class Driver:
         if self._journal.state.settled is not None:
             await self._journal.commit()
             return Ended.SETTLED, None
-        if not _begins(effects):
-            self._flights.cut_all_but(_work(effects))
         new = [
             effect
             for effect in _work(effects)
@@ -102,6 +100,9 @@ class Driver:
             await self._give_back(rest)
             return Ended.HANDED_OVER if draining else Ended.PARKED, None
         await self._start(new)
+        # What is staged may lose its race, so nothing is cut before it stands.
+        if not _begins(effects):
+            self._flights.cut_all_but(_work(effects))
         if self._orders.stopping:
             self._flights.cut_all()
         return None, _park(effects)
