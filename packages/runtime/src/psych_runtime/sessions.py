@@ -204,4 +204,4 @@ class Session:
         """Raise what ended the session's Worker, or `RuntimeError` once the session was left."""
         if self._running.done():
             self._running.result()
-            raise RuntimeError("this session was left, or its Worker stopped: nobody drives its Runs")
+            raise RuntimeError("the session was left, or its Worker stopped: nobody drives its Runs")
