@@ -2,13 +2,14 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from psych_runtime import (
     AgentSpec,
+    Head,
     Limits,
     ModelRef,
     Record,
@@ -17,6 +18,7 @@ from psych_runtime import (
     Runtime,
     Scope,
     Store,
+    StoreUnavailable,
     ToolRegistry,
     Worker,
     dispatch,
@@ -26,6 +28,7 @@ from psych_runtime import (
 from psych_runtime.testing import EffectLedger, StoreProxy, audit, run_virtual
 from psych_runtime_core.ids import ToolCallId
 from psych_runtime_core.ports.model import ModelClient
+from psych_runtime_core.ports.store import Append, Write
 from psych_runtime_core.records import Entry
 from psych_runtime_core.records.tool import ToolCallFinished, ToolCallStarted
 from psych_runtime_core.spec.tools import CodeTool
@@ -182,3 +185,26 @@ class SlowStore(StoreProxy):
         result = await call()
         await self.clock.sleep(self._seconds())
         return result
+
+
+class LossyStore(StoreProxy):
+    """Loses answers to what a Worker writes and claims: of what took effect, or of what did not."""
+
+    def __init__(self, store: Store, lost: Callable[[], bool], *, landed: Callable[[], bool]) -> None:
+        super().__init__(store)
+        self._lost, self._landed = lost, landed
+        self.losses = 0
+
+    async def commit(self, writes: Sequence[Write]) -> tuple[Head, ...]:
+        if all(isinstance(write, Append) and write.lease for write in writes):
+            return await super().commit(writes)
+        return await self._store.commit(writes)
+
+    async def _through(self, name: str, call: Callable[[], Awaitable[T]]) -> T:
+        if name not in {"claim", "commit", "renew", "release"} or not self._lost():
+            return await call()
+        self.losses += 1
+        landed = self._landed()
+        if landed:
+            await call()
+        raise StoreUnavailable(name, "the answer was lost", "unknown" if landed else "none")

@@ -1,24 +1,21 @@
 """The ten-turn Run, on every store, under every crash, loss and delay: the same answer, every effect once."""
 
 import random
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable
 
 import pytest
 
-from psych_runtime import Head, InMemoryStore, Store, StoreUnavailable
-from psych_runtime.testing import ConflictingStore, StoreProxy, VirtualClock, crash_everywhere, run_virtual
+from psych_runtime import InMemoryStore, Store
+from psych_runtime.testing import ConflictingStore, VirtualClock, crash_everywhere, run_virtual
 from psych_runtime.testing.play import Pace, Played, play
 from psych_runtime.testing.switch import Switch
 from psych_runtime.testing.verdict import unknown_calls, violations
-from psych_runtime_core.ports.store import Write
 from psych_runtime_core.records.queue import QueueConsumed
 from psych_runtime_core.records.run import RunSettled
 from psych_runtime_core.records.tool import ToolCallFinished
 from tests.e2e.scenes import FOLLOW_UP, STEER, scenario
-from tests.e2e.stage import SlowStore, only
+from tests.e2e.stage import CountingStore, LossyStore, SlowStore, only
 
-T = TypeVar("T")
 PACE = Pace(lease=30.0, poll=5.0)
 
 
@@ -84,18 +81,25 @@ def test_an_approved_call_whose_worker_dies_in_it_is_unknown_and_runs_no_more(mo
 
 
 def test_somebody_else_may_write_before_each_commit(baseline: Played) -> None:
+    undisturbed, disturbed = list[CountingStore](), list[CountingStore]()
     stores: list[ConflictingStore] = []
+
+    def counted(store: Store) -> Store:
+        undisturbed.append(CountingStore(store))
+        return undisturbed[0]
 
     def conflicting(store: Store) -> Store:
         stores.append(ConflictingStore(store))
-        return stores[0]
+        disturbed.append(CountingStore(stores[0]))
+        return disturbed[0]
 
+    played(counted)
     after = played(conflicting)
-    text = answer_of(after)
-    assert text.replace("A word from outside.\n", "") == answer_of(baseline)
+    assert answer_of(after).replace("A word from outside.\n", "") == answer_of(baseline)
     assert done(after) == done(baseline)
     assert not any(map(unknown_calls, after.runs))
     assert stores[0].landed > 20
+    assert disturbed[0].calls["commit"] <= 2 * undisturbed[0].calls["commit"]
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -105,37 +109,13 @@ def test_a_store_may_take_its_time(baseline: Played, seed: int) -> None:
     assert list(violations(scenario, baseline, after)) == []
 
 
-class LossyStore(StoreProxy):
-    """Loses answers: of a write that took effect, or of one that did not."""
-
-    def __init__(self, store: Store, lost: Callable[[], bool], *, landed: bool) -> None:
-        super().__init__(store)
-        self._lost, self._landed = lost, landed
-        self.losses = 0
-
-    async def _through(self, name: str, call: Callable[[], Awaitable[T]]) -> T:
-        if not self._lost():
-            return await call()
-        self.losses += 1
-        if self._landed:
-            await call()
-        raise StoreUnavailable(name, "the answer was lost", "unknown")
-
-
 @pytest.mark.parametrize("landed", [True, False], ids=["landed", "not landed"])
 @pytest.mark.parametrize("seed", range(6))
 def test_answers_of_the_store_may_be_lost(baseline: Played, seed: int, landed: bool) -> None:
     drawn, stores = random.Random(seed), list[LossyStore]()
 
-    class CommitsAlone(LossyStore):
-        async def commit(self, writes: Sequence[Write]) -> tuple[Head, ...]:
-            return await super()._through("commit", lambda: self._store.commit(writes))
-
-        async def _through(self, name: str, call: Callable[[], Awaitable[T]]) -> T:
-            return await call()
-
     def lossy(store: Store) -> Store:
-        stores.append(CommitsAlone(store, lambda: drawn.random() < 0.4, landed=landed))
+        stores.append(LossyStore(store, lambda: drawn.random() < 0.4, landed=lambda: landed))
         return stores[0]
 
     after = played(lossy)
