@@ -93,5 +93,7 @@ class ConflictingStore(StoreProxy):
         except SeqConflict:
             return False
         except RunAlreadySettled:
-            pass
-        return True
+            # Nobody writes behind the end: there is nothing left to conflict with.
+            return True
+        else:
+            return True
