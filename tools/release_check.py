@@ -16,7 +16,8 @@ from bootstrap import ROOT, find_uv
 DIST = ROOT / "dist"
 UV = find_uv() or "uv"
 PROGRAMS = ROOT / "tools" / "release_programs"
-PROJECTS = [tomllib.loads(file.read_text())["project"] for file in ROOT.glob("packages/*/pyproject.toml")]
+DISTRIBUTIONS = [*ROOT.glob("packages/*/pyproject.toml"), ROOT / "tests-contract" / "pyproject.toml"]
+PROJECTS = [tomllib.loads(file.read_text())["project"] for file in DISTRIBUTIONS]
 VERSION: str = PROJECTS[0]["version"]
 
 

@@ -50,8 +50,8 @@ def registry() -> ToolRegistry:
 def clerk(request: ModelRequest, context: ModelCallContext) -> str:
     """The last answer tells all that was said and done, so nothing can be lost or doubled unseen."""
     del context
-    results = [message.content for message in request.messages if isinstance(message, ToolResultMessage)]
-    heard = [message.content for message in request.messages if isinstance(message, UserMessage)]
+    results = [message.text for message in request.messages if isinstance(message, ToolResultMessage)]
+    heard = [message.text for message in request.messages if isinstance(message, UserMessage)]
     return "\n".join([*sorted(heard), *results])
 
 

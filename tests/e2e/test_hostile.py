@@ -75,7 +75,7 @@ async def given(store: Store, make: Callable[[], Any], **runtime: Any) -> tuple[
     assert state.terminal_state == "completed"
     assert len(ledger.invocations) == 1
     (end,) = await results(store, run_id)
-    (told,) = [each.content for each in model.last_request.messages if isinstance(each, ToolResultMessage)]
+    (told,) = [each.text for each in model.last_request.messages if isinstance(each, ToolResultMessage)]
     told.encode()
     return end, told
 
@@ -380,5 +380,5 @@ async def test_what_people_send_reads_back_equal(store: Store, text: str) -> Non
     assert admitted.input == {"message": text}
     shown = [message.content for message in (await thread(store, run_id)).messages if message.role == "user"]
     assert shown.count(text) == 2
-    heard = [each.content for each in model.last_request.messages if isinstance(each, UserMessage)]
+    heard = [each.text for each in model.last_request.messages if isinstance(each, UserMessage)]
     assert all(each.encode() for each in heard)

@@ -18,7 +18,7 @@ from psych_runtime import (
 )
 from psych_runtime.testing import EffectLedger, FakeModel, StoreProxy, VirtualClock
 from psych_runtime_core.messages import FinishReason, ToolDefinition
-from psych_runtime_core.ports.model import StreamDone, TextDelta
+from psych_runtime_core.ports.model import ModelCallContext, ModelCapabilities, StreamDone, TextDelta
 from psych_runtime_core.ports.policy import Decision
 from psych_runtime_core.ports.store import Renewed
 from psych_runtime_core.records import PlainCodec
@@ -55,10 +55,22 @@ class Wordy(Exception):
     code = "c" * 5_000_000
 
 
+def capable(model: str) -> ModelCapabilities:
+    del model
+    return ModelCapabilities()
+
+
+async def knows_none(context: ModelCallContext) -> Sequence[str]:
+    del context
+    return ()
+
+
 class Lawless:
     """A model client that gives these events, then raises."""
 
     provider = "lawless"
+    capabilities = staticmethod(capable)
+    known_models = staticmethod(knows_none)
 
     def __init__(self, *events: Any, error: BaseException | None = None) -> None:
         self._events, self._error = events, error
@@ -105,6 +117,8 @@ class Deaf:
     """A model client that cannot be cancelled."""
 
     provider = "deaf"
+    capabilities = staticmethod(capable)
+    known_models = staticmethod(knows_none)
 
     async def stream(self, request: object, context: object) -> AsyncGenerator[Any]:
         del request, context

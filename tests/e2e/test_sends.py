@@ -25,7 +25,7 @@ from tests.e2e.stage import agent, at_work, begun, ended, in_virtual_time, only,
 
 def heard(model: FakeModel) -> list[str]:
     """What the model was told by people in its last request."""
-    return [each.content for each in model.last_request.messages if isinstance(each, UserMessage)]
+    return [each.text for each in model.last_request.messages if isinstance(each, UserMessage)]
 
 
 class Interposed(StoreProxy):
@@ -137,7 +137,7 @@ async def test_a_follow_up_waits_for_the_answer_and_a_steer_does_not(store: Stor
     async with at_work(store, model, registered(note)):
         await ended(store, run_id)
     first, last = model.requests[0], model.last_request
-    assert [each.content for each in first.messages if isinstance(each, UserMessage)][1] == "At once."
+    assert [each.text for each in first.messages if isinstance(each, UserMessage)][1] == "At once."
     assert "Afterwards." not in str(first.messages)
     assert str(last.messages).count("Afterwards.") == 1
 

@@ -78,7 +78,7 @@ def waits_of(state: RunStateView) -> dict[str, str]:
 
 def told(model: FakeModel) -> list[str]:
     """What the model was told of its calls, in their order."""
-    return [each.content for each in model.last_request.messages if isinstance(each, ToolResultMessage)]
+    return [each.text for each in model.last_request.messages if isinstance(each, ToolResultMessage)]
 
 
 async def test_a_call_that_needs_nobody_runs_beside_those_that_wait(store: Store) -> None:

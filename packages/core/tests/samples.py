@@ -10,7 +10,6 @@ from psych_runtime_core.ids import RunId, ToolCallId, VersionHash, WaitId, Worke
 from psych_runtime_core.jsonvalue import FrozenDict
 from psych_runtime_core.messages import (
     AssistantMessage,
-    Cost,
     FinishReason,
     ModelSource,
     ReasoningPart,
@@ -18,7 +17,6 @@ from psych_runtime_core.messages import (
     TextPart,
     ToolCall,
     ToolClass,
-    Usage,
 )
 from psych_runtime_core.records import Record, stamp
 from psych_runtime_core.records.facts import (
@@ -38,6 +36,7 @@ from psych_runtime_core.records.tool import ToolCallFinished, ToolCallStarted
 from psych_runtime_core.records.turn import ModelCallFailed, ModelCallFinished, ModelCallStarted, TurnStarted
 from psych_runtime_core.records.wait import Resumed, Suspended
 from psych_runtime_core.scope import Scope
+from psych_runtime_core.usage import Cost, Usage
 
 RUN = RunId("run_1")
 SCOPE = Scope(tenant="acme", principal="ada", labels={"team": "blue"})

@@ -10,12 +10,13 @@ from packages.core.tests.codecs import SealingCodec
 from psych_runtime.testing.log_builder import SALT, LogBuilder
 from psych_runtime_core.ids import RunId, ToolCallId, WaitId, call_digest, derive_wait_id
 from psych_runtime_core.jsonvalue import Json
-from psych_runtime_core.messages import Cost, ToolClass, Usage
+from psych_runtime_core.messages import ToolClass
 from psych_runtime_core.records import Record, decode
 from psych_runtime_core.records.facts import OfferedTool, Sent, ToolFailure
 from psych_runtime_core.scope import Scope
 from psych_runtime_core.spec.agent import AgentSpec
 from psych_runtime_core.spec.model import ModelRef
+from psych_runtime_core.usage import Cost, Usage
 from psych_runtime_core.version import Version, checked
 from psych_runtime_core.views.projection import RunProjection, project
 

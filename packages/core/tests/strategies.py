@@ -13,7 +13,6 @@ from packages.core.tests.specs import json_values
 from psych_runtime_core.ids import RunId, ToolCallId
 from psych_runtime_core.messages import (
     AssistantMessage,
-    Cost,
     FinishReason,
     ModelSource,
     ReasoningPart,
@@ -21,7 +20,6 @@ from psych_runtime_core.messages import (
     TextPart,
     ToolCall,
     ToolClass,
-    Usage,
 )
 from psych_runtime_core.records import Record, stamp
 from psych_runtime_core.records import facts as f
@@ -37,6 +35,7 @@ from psych_runtime_core.records.tool import ANSWERED, ToolCallFinished, ToolCall
 from psych_runtime_core.records.turn import ModelCallFailed, ModelCallFinished, ModelCallStarted, TurnStarted
 from psych_runtime_core.records.wait import Resumed, Suspended
 from psych_runtime_core.scope import Scope
+from psych_runtime_core.usage import Cost, Usage
 
 WORDS = ("", "\x00", "\ud800", "\udfff\ud800", "😀", "\n{}", "\u2028", '"', "\\u0000", "null", "é")
 texts = st.one_of(st.sampled_from(WORDS), st.text(st.characters(exclude_categories=()), max_size=12))

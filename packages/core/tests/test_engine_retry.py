@@ -16,9 +16,9 @@ from psych_runtime.testing.clock import START
 from psych_runtime.testing.log_builder import LogBuilder
 from psych_runtime_core.engine.effects import ModelProblem
 from psych_runtime_core.engine.retry import failed_call, retry_delay
-from psych_runtime_core.messages import Usage
 from psych_runtime_core.records.facts import ToolFailure
 from psych_runtime_core.records.turn import ModelCallFailed
+from psych_runtime_core.usage import Usage
 
 NOW = START + timedelta(seconds=100)
 TRANSIENT = ToolFailure(kind="transient", message="busy", transient=True)

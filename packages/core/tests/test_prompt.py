@@ -59,7 +59,7 @@ def messages_of(log: Story, system: str = "") -> tuple[Message, ...]:
 
 
 def contents(messages: Sequence[Message]) -> list[str]:
-    return [one.text if isinstance(one, AssistantMessage) else one.content for one in messages]
+    return [one.content if isinstance(one, SystemMessage) else one.text for one in messages]
 
 
 # --- record by record --------------------------------------------------------------------------------------

@@ -23,11 +23,12 @@ from packages.core.tests.logs import (
 )
 from psych_runtime.testing.clock import START
 from psych_runtime.testing.log_builder import LogBuilder
-from psych_runtime_core.messages import Cost, FinishReason, Usage
+from psych_runtime_core.messages import FinishReason
 from psych_runtime_core.records.facts import FailureKind, Sent, ToolFailure
 from psych_runtime_core.state.lane import TALLIES_KEPT, WITHDRAWN, LaneState, Repeat, Streak
 from psych_runtime_core.state.meter import Meter
 from psych_runtime_core.state.run import RunStateView
+from psych_runtime_core.usage import Cost, Usage
 
 USD, EUR = Cost(amount=Decimal("0.1")), Cost(amount=Decimal("0.2"), currency="EUR", source="provider")
 USAGE = Usage(input=10, output=5)

@@ -21,8 +21,8 @@ from packages.core.tests.stories import (
     rich,
     view_of,
 )
-from psych_runtime_core.messages import Cost, Usage
 from psych_runtime_core.records.facts import QueueKind, TerminalState, ToolOutcome
+from psych_runtime_core.usage import Cost, Usage
 from psych_runtime_core.views.report import report_of
 from psych_runtime_core.views.report_model import (
     AbortReport,

@@ -20,7 +20,7 @@ from psych_runtime.testing.fake_model import (
     ToolCallScript,
 )
 from psych_runtime.testing.virtual import run_virtual
-from psych_runtime_core.messages import Cost, FinishReason, Usage
+from psych_runtime_core.messages import FinishReason
 from psych_runtime_core.ports.model import (
     ModelCallContext,
     ModelRequest,
@@ -31,6 +31,7 @@ from psych_runtime_core.ports.model import (
     TextDelta,
     ToolCallDelta,
 )
+from psych_runtime_core.usage import Cost, Usage
 
 USAGE = Usage(input=10, output=5)
 any_text = st.text(st.characters(codec=None))

@@ -1,24 +1,32 @@
-"""What a model is told and what it says; a tool as it is offered; what a call used and cost."""
+"""What a model is told and what it says; a tool as it is offered."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from decimal import Context, Decimal, Inexact
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Literal
+from hashlib import sha256
+from typing import Annotated, Literal, Self, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
 from psych_runtime_core.errors import ConversationError
 from psych_runtime_core.ids import ToolCallId
-from psych_runtime_core.jsonvalue import JsonObject, without_surrogates
+from psych_runtime_core.jsonvalue import JsonObject, RecordValue, without_surrogates
 
 
 def _clean(value: object) -> object:
     return without_surrogates(value) if isinstance(value, str) else value
 
 
+def _decoded(value: object) -> object:
+    return b64decode(value, validate=True) if isinstance(value, str) else value
+
+
 WireText = Annotated[str, BeforeValidator(_clean)]
+MediaBytes = Annotated[
+    bytes, BeforeValidator(_decoded), PlainSerializer(lambda data: b64encode(data).decode(), when_used="json")
+]
 
 
 class MessageModel(BaseModel):
@@ -38,11 +46,64 @@ class FinishReason(StrEnum):
     PAUSE = "pause"
 
 
+class Media(MessageModel):
+    """A picture or a document: its bytes, an https URL, or the key of a blob; exactly one of them.
+
+    Size (bytes) and SHA-256 (hex) are worked out where the bytes are given, and checked where all are.
+    """
+
+    media_type: Annotated[str, Field(pattern=r"^[a-z]+/[a-z0-9][a-z0-9.+-]*$", max_length=128)]
+    data: MediaBytes | None = None
+    url: Annotated[str, Field(pattern=r"^https://", max_length=8_192)] | None = None
+    blob_key: Annotated[str, Field(min_length=1, max_length=1_024)] | None = None
+    size_bytes: Annotated[int, Field(ge=0)] | None = None
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _measured(cls, given: object) -> object:
+        """`given` with the size and the digest of its bytes, where they are not stated."""
+        fields = dict(cast("Mapping[str, object]", given)) if isinstance(given, Mapping) else {}
+        data = _decoded(fields.get("data"))
+        if not isinstance(data, bytes):
+            return given
+        return {"size_bytes": len(data), "sha256": sha256(data).hexdigest(), **fields, "data": data}
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> Self:
+        sources = [one for one in (self.data, self.url, self.blob_key) if one is not None]
+        if len(sources) != 1:
+            raise ValueError(f"media has {len(sources)} sources; give one of data, url, blob_key")
+        if self.data is not None and (len(self.data), sha256(self.data).hexdigest()) != (
+            self.size_bytes,
+            self.sha256,
+        ):
+            raise ValueError("size_bytes and sha256 are not those of data; leave them out")
+        return self
+
+
 class TextPart(MessageModel):
-    """Text of a message."""
+    """Text of a message. `opaque` is a provider's own mark on it."""
 
     type: Literal["text"] = "text"
     text: WireText
+    opaque: RecordValue | None = None
+
+
+class ImagePart(MessageModel):
+    """A picture."""
+
+    type: Literal["image"] = "image"
+    media: Media
+    detail: Literal["auto", "low", "high"] = "auto"
+
+
+class FilePart(MessageModel):
+    """A document; audio and video are files of that media type."""
+
+    type: Literal["file"] = "file"
+    media: Media
+    name: Annotated[WireText, Field(min_length=1, max_length=255)]
 
 
 class ReasoningPart(MessageModel):
@@ -50,6 +111,7 @@ class ReasoningPart(MessageModel):
 
     type: Literal["reasoning"] = "reasoning"
     text: WireText
+    opaque: RecordValue | None = None
 
 
 class RefusalPart(MessageModel):
@@ -67,9 +129,23 @@ class ToolCall(MessageModel):
     name: WireText
     arguments: WireText = ""
     provider_id: WireText | None = None
+    opaque: RecordValue | None = None
 
 
-AssistantPart = Annotated[TextPart | ReasoningPart | RefusalPart | ToolCall, Field(discriminator="type")]
+class OpaquePart(MessageModel):
+    """Provider matter with no readable form, kept in its place for an equal source."""
+
+    type: Literal["opaque"] = "opaque"
+    kind: WireText
+    opaque: RecordValue
+
+
+Part = Annotated[TextPart | ImagePart | FilePart, Field(discriminator="type")]
+AssistantPart = Annotated[
+    TextPart | ImagePart | FilePart | ReasoningPart | RefusalPart | ToolCall | OpaquePart,
+    Field(discriminator="type"),
+]
+Content = Annotated[WireText, Field(min_length=1)] | Annotated[tuple[Part, ...], Field(min_length=1)]
 
 
 class ModelSource(MessageModel):
@@ -90,7 +166,12 @@ class UserMessage(MessageModel):
     """What a person, or the Run itself, tells the model."""
 
     role: Literal["user"] = "user"
-    content: WireText = Field(min_length=1)
+    content: Content
+    name: WireText | None = None
+
+    @property
+    def text(self) -> str:
+        return _text_of(self.content)
 
 
 class AssistantMessage(MessageModel):
@@ -117,6 +198,13 @@ class AssistantMessage(MessageModel):
     def tool_calls(self) -> tuple[ToolCall, ...]:
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
+    @property
+    def says_something(self) -> bool:
+        """Whether it holds text, a call or media; reasoning alone is no answer."""
+        return bool(self.text) or any(
+            isinstance(part, ToolCall | ImagePart | FilePart) for part in self.parts
+        )
+
     def _joined(self, kind: type[TextPart | ReasoningPart | RefusalPart]) -> str:
         return "".join(part.text for part in self.parts if isinstance(part, kind))
 
@@ -127,8 +215,18 @@ class ToolResultMessage(MessageModel):
     role: Literal["tool"] = "tool"
     call_id: ToolCallId
     name: WireText
-    content: WireText
+    content: WireText | tuple[Part, ...]
     is_error: bool = False
+
+    @property
+    def text(self) -> str:
+        return _text_of(self.content)
+
+
+def _text_of(content: str | tuple[Part, ...]) -> str:
+    if isinstance(content, str):
+        return content
+    return "".join(part.text for part in content if isinstance(part, TextPart))
 
 
 Message = Annotated[
@@ -140,7 +238,7 @@ def check_conversation(messages: Sequence[Message]) -> None:
     """Raise `ConversationError` unless a strict provider would take `messages`.
 
     One system message, first; each call answered by one result, in call order, right after its message;
-    ids unique; no assistant message without text or call.
+    ids unique; no assistant message without text, call or media.
     """
     seen: set[str] = set()
     due: list[str] = []
@@ -163,8 +261,8 @@ def check_conversation(messages: Sequence[Message]) -> None:
 
 def _announced(index: int, message: AssistantMessage, seen: set[str]) -> list[str]:
     ids: list[str] = [call.id for call in message.tool_calls]
-    if not ids and not message.text:
-        raise ConversationError(index, "an assistant message without text or call")
+    if not message.says_something:
+        raise ConversationError(index, "an assistant message without text, call or media")
     if len(set(ids)) < len(ids) or seen.intersection(ids):
         raise ConversationError(index, "a call id that stands twice")
     seen.update(ids)
@@ -205,73 +303,3 @@ class ToolDefinition(MessageModel):
 def class_of(definition: ToolDefinition) -> ToolClass:
     """The highest class that is stated; nothing stated is `write`."""
     return max(definition.annotations, key=lambda stated: stated.rank, default=ToolClass.WRITE)
-
-
-# --- usage and cost ------------------------------------------------------------------------------------
-
-Tokens = Annotated[int, Field(ge=0)]
-
-
-class Usage(MessageModel):
-    """Tokens of a call. `input` excludes cache reads and writes, `output` includes `reasoning`.
-
-    None is "the provider did not say"; usage that nobody reported is no `Usage` at all.
-    """
-
-    input: Tokens
-    output: Tokens
-    cache_read: Tokens | None = None
-    cache_write: Tokens | None = None
-    cache_write_1h: Tokens | None = None
-    reasoning: Tokens | None = None
-    input_audio: Tokens | None = None
-    output_audio: Tokens | None = None
-
-    @property
-    def prompt(self) -> int:
-        return self.input + (self.cache_read or 0) + (self.cache_write or 0)
-
-    @property
-    def total(self) -> int:
-        return self.prompt + self.output
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            input=self.input + other.input,
-            output=self.output + other.output,
-            cache_read=_sum(self.cache_read, other.cache_read),
-            cache_write=_sum(self.cache_write, other.cache_write),
-            cache_write_1h=_sum(self.cache_write_1h, other.cache_write_1h),
-            reasoning=_sum(self.reasoning, other.reasoning),
-            input_audio=_sum(self.input_audio, other.input_audio),
-            output_audio=_sum(self.output_audio, other.output_audio),
-        )
-
-
-def _sum(a: int | None, b: int | None) -> int | None:
-    return None if a is None and b is None else (a or 0) + (b or 0)
-
-
-# Exact or an error: 60 digits hold a million calls of any price that a provider states.
-MONEY = Context(prec=60, traps=[Inexact])
-CostSource = Literal["computed", "provider", "mixed"]
-
-
-class Cost(MessageModel):
-    """Money, exactly. `source` says who worked it out: us, the provider, or both over several calls."""
-
-    amount: Annotated[Decimal, Field(ge=0)]
-    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = "USD"
-    model: str | None = None
-    source: CostSource = "computed"
-
-    def __add__(self, other: Cost) -> Cost:
-        """The sum; two currencies are a `ValueError`."""
-        if other.currency != self.currency:
-            raise ValueError(f"{self.currency} and {other.currency} cannot be added; total each apart")
-        return Cost(
-            amount=MONEY.add(self.amount, other.amount),
-            currency=self.currency,
-            model=self.model if self.model == other.model else None,
-            source=self.source if self.source == other.source else "mixed",
-        )

@@ -83,7 +83,6 @@ from psych_runtime_core.jsonvalue import JsonValue as JsonValue
 from psych_runtime_core.jsonvalue import thaw as thaw
 from psych_runtime_core.messages import AssistantMessage as AssistantMessage
 from psych_runtime_core.messages import AssistantPart as AssistantPart
-from psych_runtime_core.messages import Cost as Cost
 from psych_runtime_core.messages import FinishReason as FinishReason
 from psych_runtime_core.messages import Message as Message
 from psych_runtime_core.messages import MessageModel as MessageModel
@@ -96,7 +95,6 @@ from psych_runtime_core.messages import ToolCall as ToolCall
 from psych_runtime_core.messages import ToolClass as ToolClass
 from psych_runtime_core.messages import ToolDefinition as ToolDefinition
 from psych_runtime_core.messages import ToolResultMessage as ToolResultMessage
-from psych_runtime_core.messages import Usage as Usage
 from psych_runtime_core.messages import UserMessage as UserMessage
 from psych_runtime_core.messages import check_conversation as check_conversation
 from psych_runtime_core.ports.model import EventStream as EventStream
@@ -192,6 +190,8 @@ from psych_runtime_core.state.run import Settlement as Settlement
 from psych_runtime_core.state.waits import Remembered as Remembered
 from psych_runtime_core.state.waits import Wait as Wait
 from psych_runtime_core.state.waits import WaitAnswer as WaitAnswer
+from psych_runtime_core.usage import Cost as Cost
+from psych_runtime_core.usage import Usage as Usage
 from psych_runtime_core.version import Version as Version
 from psych_runtime_core.views.answer import AnswerView as AnswerView
 from psych_runtime_core.views.answer import ToolCallView as ToolCallView

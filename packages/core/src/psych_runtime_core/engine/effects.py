@@ -9,10 +9,10 @@ from typing import Literal
 
 from psych_runtime_core.ids import ToolCallId
 from psych_runtime_core.jsonvalue import Json
-from psych_runtime_core.messages import Cost, Usage
 from psych_runtime_core.records import Record
 from psych_runtime_core.records.facts import ModelTimings, Sent, ToolFailure
 from psych_runtime_core.records.run import RunSettled
+from psych_runtime_core.usage import Cost, Usage
 
 ToolMode = Literal["begin", "run", "probe"]
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from types import MappingProxyType
+from typing import Literal, Protocol, TypeAlias
 
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.jsonvalue import FrozenDict, Json
-from psych_runtime_core.messages import Cost, FinishReason, Message, ToolDefinition, Usage
+from psych_runtime_core.messages import FinishReason, Media, Message, ToolDefinition
 from psych_runtime_core.scope import Scope
-from psych_runtime_core.spec.model import ReasoningEffort
+from psych_runtime_core.spec.model import PromptCache, ReasoningEffort
+from psych_runtime_core.usage import Cost, Usage
 
 
 class ModelClient(Protocol):
@@ -21,13 +23,21 @@ class ModelClient(Protocol):
         """A stable short name, 1..64 characters: private matter goes back only to an equal one."""
         ...
 
+    def capabilities(self, model: str) -> ModelCapabilities:
+        """What a model can do. Pure, without I/O; the defaults for one that nobody knows."""
+        ...
+
+    async def known_models(self, context: ModelCallContext) -> Sequence[str]:
+        """The names of the models it offers, `()` when it cannot say. Raises `AccessDenied` only."""
+        ...
+
     def stream(self, request: ModelRequest, context: ModelCallContext) -> EventStream:
         """One try, answered event by event; no client retries, sleeps or falls back.
 
         Exactly one `StreamDone` comes, last. Call indices are 0, 1, 2 … by first appearance, and the first
         delta of each carries the whole name. No delta is empty and no text holds half a character. Closing
-        the stream, or cancelling its task, ends the call at once. Raises `ModelError` and `AccessDenied`,
-        nothing else.
+        the stream, or cancelling its task, closes its socket at once. Raises `ModelError`, `AccessDenied`,
+        `CredentialNotFound` and `ResponseTooLarge`, nothing else.
         """
         ...
 
@@ -40,13 +50,33 @@ class EventStream(Protocol):
     def aclose(self) -> Awaitable[object]: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCapabilities:
+    """What a model can do; the defaults are those of a model that nobody knows.
+
+    `structured_with_tools`: an answer can be bound to a schema while tools are offered. `cache` says how a
+    prompt is cached: by itself, or at marks. Sizes are in tokens, None is not known.
+    """
+
+    tools: bool = True
+    parallel_tool_calls: bool = True
+    structured_output: Literal["none", "json", "schema"] = "none"
+    structured_with_tools: bool = False
+    tool_result_media: bool = False
+    reasoning: bool = False
+    cache: Literal["none", "automatic", "breakpoints"] = "none"
+    context_window: int | None = None
+    max_output_tokens: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
     """What decides an answer, and nothing of who asks. None is not sent.
 
-    `tool_choice` is `auto`, `none`, `required` or the name of a tool; `idle_timeout_seconds` is the silence
-    after which the call is given up, 0 for none; `options` are for the provider as they stand. Raises
-    `ValueError` for a value out of its bounds.
+    `tool_choice` is `auto`, `none`, `required` or the name of a tool; `output_schema` binds the answer to a
+    JSON Schema; `cache_breakpoints` are indices of messages after which the prompt may be cached;
+    `idle_timeout_seconds` is the silence after which the call is given up, 0 for none; `options` are for the
+    provider as they stand. Raises `ValueError` for a value out of its bounds.
     """
 
     model: str
@@ -54,11 +84,14 @@ class ModelRequest:
     tools: tuple[ToolDefinition, ...] = ()
     tool_choice: str = "auto"
     parallel_tool_calls: bool | None = None
+    output_schema: Mapping[str, Json] | None = None
     temperature: float | None = None
     top_p: float | None = None
     max_output_tokens: int | None = None
     reasoning_effort: ReasoningEffort | None = None
     stop: tuple[str, ...] = ()
+    prompt_cache: PromptCache = "auto"
+    cache_breakpoints: tuple[int, ...] = ()
     idle_timeout_seconds: float = 300.0
     options: Mapping[str, Json] = FrozenDict()
 
@@ -79,8 +112,15 @@ class ModelRequest:
             yield f"max_output_tokens is {self.max_output_tokens}; give 1 or more, or None"
         if len(self.stop) > 4:
             yield f"{len(self.stop)} stop texts; give at most 4"
+        if len(self.cache_breakpoints) > 4:
+            yield f"{len(self.cache_breakpoints)} cache breakpoints; give at most 4"
+        if not all(0 <= index < len(self.messages) for index in self.cache_breakpoints):
+            yield f"cache breakpoints {self.cache_breakpoints} name no message; give indices of messages"
         if not self.idle_timeout_seconds >= 0:
             yield f"idle_timeout_seconds is {self.idle_timeout_seconds}; give 0 or more, 0 for no timeout"
+
+
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +128,8 @@ class ModelCallContext:
     """Who asks, and where in which Run.
 
     `agent` is the name of the Spec; `failures` counts the failed calls recorded in this turn, so a call that
-    is repeated after a crash carries the same number.
+    is repeated after a crash carries the same number. `cache_key` is equal for all calls that share a prefix;
+    `headers` are those of a trace.
     """
 
     scope: Scope
@@ -97,6 +138,8 @@ class ModelCallContext:
     agent: str
     turn: int
     failures: int = 0
+    cache_key: str | None = None
+    headers: Mapping[str, str] = NO_HEADERS
 
 
 # --- what a stream is made of --------------------------------------------------------------------------
@@ -104,16 +147,18 @@ class ModelCallContext:
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """More of the answer."""
+    """More of the answer. `opaque`, a provider's own mark, closes the part."""
 
     text: str
+    opaque: Json = None
 
 
 @dataclass(frozen=True, slots=True)
 class ReasoningDelta:
-    """More of what the model thinks aloud."""
+    """More of what the model thinks aloud. `opaque`, such as a signature, closes the part."""
 
     text: str
+    opaque: Json = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +176,23 @@ class ToolCallDelta:
     id: str | None = None
     name: str | None = None
     arguments_fragment: str = ""
+    opaque: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class MediaDelta:
+    """A whole picture or document of the answer."""
+
+    media: Media
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueDelta:
+    """Provider matter with no readable form, kept in its place."""
+
+    kind: str
+    opaque: Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +205,9 @@ class StreamDone:
     cost: Cost | None = None
     served_model: str | None = None
     response_id: str | None = None
+    service_tier: str | None = None
 
 
-StreamEvent: TypeAlias = TextDelta | ReasoningDelta | RefusalDelta | ToolCallDelta | StreamDone
+StreamEvent: TypeAlias = (
+    TextDelta | ReasoningDelta | RefusalDelta | ToolCallDelta | MediaDelta | OpaqueDelta | StreamDone
+)

@@ -7,9 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from psych_runtime_core.content import Content
-from psych_runtime_core.messages import AssistantMessage, Cost, FinishReason, ToolCall, Usage
+from psych_runtime_core.messages import AssistantMessage, FinishReason, ToolCall
 from psych_runtime_core.records.base import Instant, Ordinal, RecordModel
 from psych_runtime_core.records.facts import AnnouncedCall, ModelTimings, Sent, ToolFailure
+from psych_runtime_core.usage import Cost, Usage
 
 ModelName = Annotated[str, Field(min_length=1, max_length=256)]
 NO_MESSAGE = {"source": {"provider": "", "model": ""}}

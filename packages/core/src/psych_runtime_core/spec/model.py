@@ -46,6 +46,8 @@ def _free_keys(options: FrozenDict) -> FrozenDict:
 
 
 ReasoningEffort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+OutputMode: TypeAlias = Literal["auto", "native", "tool", "prompted"]
+PromptCache: TypeAlias = Literal["off", "auto", "long"]
 ModelName = Annotated[Line, Field(min_length=1, max_length=256)]
 StopText = Annotated[Whole, Field(min_length=1, max_length=64)]
 

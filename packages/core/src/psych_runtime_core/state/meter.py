@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from psych_runtime_core.messages import Cost, Usage
 from psych_runtime_core.state.changed import changed
+from psych_runtime_core.usage import Cost, Usage
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Literal
 
 from psych_runtime_core.ids import RunId, ToolCallId, VersionHash, WaitId, WorkerId
 from psych_runtime_core.jsonvalue import Json
-from psych_runtime_core.messages import Cost, FinishReason, ToolClass, Usage
+from psych_runtime_core.messages import FinishReason, ToolClass
 from psych_runtime_core.records.facts import (
     ModelTimings,
     QueueKind,
@@ -19,6 +19,7 @@ from psych_runtime_core.records.facts import (
     ToolOutcome,
 )
 from psych_runtime_core.scope import Scope
+from psych_runtime_core.usage import Cost, Usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from psych_runtime_core.messages import Usage
 from psych_runtime_core.state.meter import Meter
+from psych_runtime_core.usage import Usage
 from psych_runtime_core.views.latency import latency_of
 from psych_runtime_core.views.projection import RunProjection
 from psych_runtime_core.views.report_model import LaneReport, TotalsReport

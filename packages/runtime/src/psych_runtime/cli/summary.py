@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from psych_runtime.cli.output import Row
-from psych_runtime_core.messages import Cost, Usage
 from psych_runtime_core.records.tree import instant
+from psych_runtime_core.usage import Cost, Usage
 from psych_runtime_core.version import Version
 from psych_runtime_core.views.answer import AnswerView
 from psych_runtime_core.views.report_model import RunReport, TotalsReport

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
 
@@ -11,7 +11,13 @@ from psych_runtime.testing.fake_turn import FakeTurn, ToolCallScript
 from psych_runtime_core.clock import Clock, SystemClock
 from psych_runtime_core.errors import ModelError, ModelErrorKind
 from psych_runtime_core.ids import RunId
-from psych_runtime_core.ports.model import ModelCallContext, ModelRequest, StreamDone, StreamEvent
+from psych_runtime_core.ports.model import (
+    ModelCallContext,
+    ModelCapabilities,
+    ModelRequest,
+    StreamDone,
+    StreamEvent,
+)
 
 __all__ = [
     "FakeModel",
@@ -21,6 +27,9 @@ __all__ = [
     "Script",
     "ToolCallScript",
 ]
+
+
+CAPABLE = ModelCapabilities(structured_output="schema", structured_with_tools=True)
 
 
 class FakeModel(Script):
@@ -33,10 +42,18 @@ class FakeModel(Script):
 
     provider = "fake"
 
-    def __init__(self, *, play: Literal["once", "per_lane"] = "once", clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        known_models: Sequence[str] = ("fake-standard", "fake-reasoning"),
+        capabilities: ModelCapabilities = CAPABLE,
+        play: Literal["once", "per_lane"] = "once",
+        clock: Clock | None = None,
+    ) -> None:
         if play not in {"once", "per_lane"}:
             raise ValueError(f"play is {play!r}; give 'once' or 'per_lane'")
         super().__init__("the default script", per_lane=play == "per_lane")
+        self._known_models, self._capabilities = tuple(known_models), capabilities
         self._clock = clock or SystemClock()
         self._scripts: dict[_Route, Script] = {_Route(): self}
         self._given: dict[tuple[RunId, str, int, int], ScriptEntry] = {}
@@ -58,6 +75,14 @@ class FakeModel(Script):
     def agent(self, name: str) -> Script:
         """`when(agent=name)`."""
         return self.when(agent=name)
+
+    def capabilities(self, model: str) -> ModelCapabilities:
+        del model
+        return self._capabilities
+
+    async def known_models(self, context: ModelCallContext) -> Sequence[str]:
+        del context
+        return self._known_models
 
     async def stream(
         self, request: ModelRequest, context: ModelCallContext

@@ -13,8 +13,9 @@ from typing import Any, Self, TypeAlias, overload
 from psych_runtime.testing.fake_turn import DEFAULT_USAGE, CallLike, FakeTurn, Text, ToolCallScript
 from psych_runtime_core.errors import ModelError, ModelErrorKind
 from psych_runtime_core.ids import RunId
-from psych_runtime_core.messages import Cost, FinishReason, Usage
+from psych_runtime_core.messages import FinishReason
 from psych_runtime_core.ports.model import ModelCallContext, ModelRequest
+from psych_runtime_core.usage import Cost, Usage
 
 TurnFunction: TypeAlias = Callable[
     [ModelRequest, ModelCallContext], str | FakeTurn | Awaitable[str | FakeTurn]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from psych_runtime_core.jsonvalue import Json, without_surrogates
-from psych_runtime_core.messages import Cost, FinishReason, Usage
+from psych_runtime_core.messages import FinishReason
 from psych_runtime_core.ports.model import (
     ReasoningDelta,
     RefusalDelta,
@@ -18,6 +18,7 @@ from psych_runtime_core.ports.model import (
     TextDelta,
     ToolCallDelta,
 )
+from psych_runtime_core.usage import Cost, Usage
 
 DEFAULT_USAGE = Usage(input=10, output=5)
 

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Seq
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from typing import TypeVar
 
+from psych_runtime.testing.model_proxy import ModelProxy
 from psych_runtime.testing.store_proxy import StoreProxy
 from psych_runtime.testing.watched_tools import ToolRun, WatchedRegistry
 from psych_runtime.tools.ending import Raised, Returned
@@ -72,15 +73,12 @@ class _GatedWatch:
         return await through(self._gate, "watch", lambda: self._wait(timeout_seconds))
 
 
-class GatedModel:
+class GatedModel(ModelProxy):
     """A call is `model`: before its request, and after the last event of its answer."""
 
     def __init__(self, model: ModelClient, gate: Gate) -> None:
-        self._model, self._gate = model, gate
-
-    @property
-    def provider(self) -> str:
-        return self._model.provider
+        super().__init__(model)
+        self._gate = gate
 
     async def stream(
         self, request: ModelRequest, context: ModelCallContext

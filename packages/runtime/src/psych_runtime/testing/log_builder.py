@@ -26,7 +26,6 @@ from psych_runtime_core.messages import (
     TextPart,
     ToolCall,
     ToolClass,
-    Usage,
 )
 from psych_runtime_core.records.facts import (
     AnnouncedCall,
@@ -45,6 +44,7 @@ from psych_runtime_core.records.turn import ModelCallFailed, ModelCallFinished, 
 from psych_runtime_core.records.wait import Resumed, Suspended
 from psych_runtime_core.state.calls import CallState
 from psych_runtime_core.state.lane import LaneState
+from psych_runtime_core.usage import Usage
 
 SALT = bytes(range(16))
 MODEL = "test-model"

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
+from psych_runtime.testing.model_proxy import ModelProxy
 from psych_runtime_core.ids import RunId
-from psych_runtime_core.ports.model import ModelCallContext, ModelClient, ModelRequest, StreamEvent
+from psych_runtime_core.ports.model import (
+    ModelCallContext,
+    ModelClient,
+    ModelRequest,
+    StreamEvent,
+)
 
 
-class RepeatingModel:
+class RepeatingModel(ModelProxy):
     """Keeps each answer that came whole by its run, lane, turn and number of failures."""
 
     def __init__(self, model: ModelClient) -> None:
-        self._model = model
+        super().__init__(model)
         self._answers: dict[tuple[RunId, str, int, int], tuple[StreamEvent, ...]] = {}
-
-    @property
-    def provider(self) -> str:
-        return self._model.provider
 
     async def stream(
         self, request: ModelRequest, context: ModelCallContext

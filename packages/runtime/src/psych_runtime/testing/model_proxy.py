@@ -1,0 +1,24 @@
+"""A model client in front of another one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from psych_runtime_core.ports.model import ModelCallContext, ModelCapabilities, ModelClient
+
+
+class ModelProxy:
+    """Passes on what a model is; the wrapper says what happens to a call."""
+
+    def __init__(self, model: ModelClient) -> None:
+        self._model = model
+
+    @property
+    def provider(self) -> str:
+        return self._model.provider
+
+    def capabilities(self, model: str) -> ModelCapabilities:
+        return self._model.capabilities(model)
+
+    async def known_models(self, context: ModelCallContext) -> Sequence[str]:
+        return await self._model.known_models(context)
