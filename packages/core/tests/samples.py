@@ -10,8 +10,12 @@ from psych_runtime_core.ids import RunId, ToolCallId, VersionHash, WaitId, Worke
 from psych_runtime_core.jsonvalue import FrozenDict
 from psych_runtime_core.messages import (
     AssistantMessage,
+    FilePart,
     FinishReason,
+    ImagePart,
+    Media,
     ModelSource,
+    OpaquePart,
     ReasoningPart,
     RefusalPart,
     TextPart,
@@ -64,21 +68,35 @@ USAGE = Usage(
     input_audio=5,
     output_audio=6,
 )
-COST = Cost(amount=Decimal("0.00012300"), currency="EUR", model="m-1", source="provider")
+COST = Cost(
+    amount=Decimal("0.00012300"),
+    currency="EUR",
+    model="m-1",
+    source="computed",
+    catalog="prices 1",
+    input_amount=Decimal("0.0001"),
+    output_amount=Decimal("0.00002"),
+    cache_read_amount=Decimal("0.000002"),
+    cache_write_amount=Decimal("0.000001"),
+)
 TIMINGS = ModelTimings(queue_wait_seconds=0.25, time_to_first_token_seconds=0.5, stream_duration_seconds=1.0)
 SENT = Sent(
     prompt_hash=A,
     tools_hash=B,
     system_prompt="You help.",
-    tools=(OfferedTool(name="pay", tool_class=ToolClass.DESTRUCTIVE, digest=A),),
+    tools=(OfferedTool(name="pay", source="http", tool_class=ToolClass.DESTRUCTIVE, digest=A),),
+    output_mode="tool",
 )
 SOURCE = ModelSource(provider="openai", model="m-1")
 MESSAGE = AssistantMessage(
     parts=(
-        ReasoningPart(text="hm"),
-        TextPart(text="I pay."),
+        ReasoningPart(text="hm", opaque={"signature": "s"}),
+        TextPart(text="I pay.", opaque={"mark": 1}),
         RefusalPart(text="not all"),
-        ToolCall(id=CALL, name="pay", arguments='{"n":1}', provider_id="p_1"),
+        ToolCall(id=CALL, name="pay", arguments='{"n":1}', provider_id="p_1", opaque=["x"]),
+        OpaquePart(kind="redacted", opaque="blob"),
+        ImagePart(media=Media(media_type="image/png", data=b"\x89PNG"), detail="low"),
+        FilePart(media=Media(media_type="application/pdf", url="https://example.com/a.pdf"), name="a.pdf"),
     ),
     source=SOURCE,
 )
@@ -104,7 +122,7 @@ _FULL: tuple[Record, ...] = (
         worker_id=WorkerId("worker-1"), attempt_number=2, reclaimed_expired_lease=True, library="1.0.0"
     ),
     RunSettled(state=TerminalState.FAILED, output=OBJECT, failure=FAILURE, answer_seq=6),
-    TurnStarted(turn=2),
+    TurnStarted(turn=2, repair="/a: is missing"),
     ModelCallStarted(turn=2, try_number=3, model="m-1"),
     ModelCallFinished(
         turn=2,
@@ -120,6 +138,7 @@ _FULL: tuple[Record, ...] = (
         sent=SENT,
         served_model="m-1-2026",
         response_id="resp_1",
+        service_tier="flex",
     ),
     ModelCallFailed(
         turn=2,

@@ -280,6 +280,6 @@ def test_an_erased_record_reads_empty_where_it_had_content() -> None:
 
 def test_a_record_without_content_is_never_erased() -> None:
     codec = SealingCodec()
-    entry = encode(FULL["turn_started"], after=GENESIS, scope=SCOPE, codec=codec)
+    entry = encode(FULL["queue_consumed"], after=GENESIS, scope=SCOPE, codec=codec)
     codec.destroy("acme")
     assert not decode(entry, run_id=RUN, scope=SCOPE, codec=codec).erased

@@ -117,6 +117,9 @@ CHANGES: list[dict[str, Any]] = [
     {"model": {"model": "m", "reasoning_effort": "low"}},
     {"model": {"model": "m", "tool_choice": "none"}},
     {"model": {"model": "m", "parallel_tool_calls": False}},
+    {"model": {"model": "m", "output_mode": "tool"}},
+    {"model": {"model": "m", "prompt_cache": "off"}},
+    {"model": {"model": "m", "accepts": ["image"]}},
     {"model": {"model": "m", "stop": ["a", "b"]}},
     {"model": {"model": "m", "stop": ["b", "a"]}},
     {"model": {"model": "m", "options": {"a": 1}}},
@@ -130,6 +133,7 @@ CHANGES: list[dict[str, Any]] = [
     {"suspension": {"approval_expires_seconds": 1}},
     {"input_schema": {}},
     {"input_schema": {"type": "object"}},
+    {"output_schema": {}},
 ]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from psych_runtime_core.engine import wording
+from psych_runtime_core.errors import Violation
 from psych_runtime_core.messages import ToolClass
 from psych_runtime_core.records.facts import ToolFailure
 from psych_runtime_core.texts import ABORTED, UNKNOWN
@@ -16,6 +17,9 @@ from psych_runtime_core.texts import ABORTED, UNKNOWN
 HUGE = "x" * 1_000_000
 
 # A text, and a piece of each of its parts: what happened, whether again helps, what to do instead.
+# These are no failures: they stand before or behind another text, or are a question.
+NOT_TABLED = {"edited", "known_answer", "approval_question", "answer_tool", "answer_block"}
+FAULTS = (Violation("/a", "is missing"),)
 TEXTS = {
     "unknown_tool": (
         wording.unknown_tool("loook", ["look"]),
@@ -104,7 +108,7 @@ TEXTS = {
     ),
     "result_too_large": (
         wording.result_too_large(64),
-        "did run, but its result has more than 64",
+        "did run, but its result has over 64",
         "again",
         "less",
     ),
@@ -127,6 +131,27 @@ TEXTS = {
     "lane_budget_exhausted": (wording.lane_budget_exhausted(), "used up", "as many again", "Raise max_turns"),
     "output_truncated": (wording.output_truncated(), "cut off", "cut off again", "Raise the model's"),
     "output_filtered": (wording.output_filtered(), "content filter", "filtered again", "Change the input"),
+    "answer_not_alone": (wording.answer_not_alone(), "beside other calls", "refused again", "alone."),
+    "answer_refused": (
+        wording.answer_refused(FAULTS),
+        "schema: /a: is missing.",
+        "refused again",
+        "call the",
+    ),
+    "answer_repair": (wording.answer_repair(FAULTS), "fit: /a: is missing.", "sent back again", "once more"),
+    "lane_schema_violation": (
+        wording.lane_schema_violation(FAULTS),
+        "output_schema: /a: is missing.",
+        "same way",
+        "Simplify",
+    ),
+    "lane_schema_violation, by a call": (
+        wording.lane_schema_violation(),
+        "output_schema.",
+        "same way",
+        "Simplify",
+    ),
+    "lane_refusal": (wording.lane_refusal(), "refused to answer", "same way", "Read its words"),
     "deadline": (wording.deadline(), "deadline passed", "from the start", "longer deadline"),
     "suspension_expired": (wording.suspension_expired(), "expired", "no longer taken", "Dispatch one"),
     "bad_input": (
@@ -149,8 +174,6 @@ TEXTS = {
     "aborted": (ABORTED, "stopped before its end", "again may do", "Check what was done"),
     "unknown": (UNKNOWN, "its end was not seen", "Do not repeat", "Check first"),
 }
-# These are no failures: they stand before or behind another text, or are a question.
-NOT_TABLED = {"edited", "known_answer", "approval_question"}
 
 
 @pytest.mark.parametrize(("text", "happened", "again", "instead"), TEXTS.values(), ids=TEXTS.keys())
@@ -173,7 +196,7 @@ def test_every_sentence_stands_in_the_table() -> None:
     public = {
         name
         for name, made in vars(wording).items()
-        if inspect.isfunction(made) and made.__module__ == wording.__name__ and not name.startswith("_")
+        if inspect.isfunction(made) and made.__module__.startswith(wording.__name__)
     }
     assert public - NOT_TABLED == {name.split(",")[0] for name in TEXTS} - {"aborted", "unknown"}
 

@@ -80,11 +80,12 @@ _TOOLS_AND_MODELS = {
     "psych_runtime.tools.flags": "ToolFlags",
     "psych_runtime.tools.problem": "Problem",
     "psych_runtime.tools.registered": "RegisteredTool",
-    "psych_runtime_core.messages": "AssistantMessage AssistantPart Cost FinishReason Message MessageModel"
-    " ModelSource ReasoningPart RefusalPart SystemMessage TextPart ToolCall ToolClass ToolDefinition"
-    " ToolResultMessage Usage UserMessage check_conversation",
-    "psych_runtime_core.ports.model": "EventStream ModelCallContext ModelClient ModelRequest"
-    " ReasoningDelta RefusalDelta StreamDone TextDelta ToolCallDelta",
+    "psych_runtime_core.messages": "AssistantMessage AssistantPart FilePart FinishReason ImagePart Media"
+    " Message MessageModel ModelSource OpaquePart Part ReasoningPart RefusalPart SystemMessage TextPart"
+    " ToolCall ToolClass ToolDefinition ToolResultMessage UserMessage check_conversation",
+    "psych_runtime_core.ports.model": "EventStream MediaDelta ModelCallContext ModelCapabilities ModelClient"
+    " ModelRequest OpaqueDelta ReasoningDelta RefusalDelta StreamDone TextDelta ToolCallDelta",
+    "psych_runtime_core.usage": "Cost Usage",
 }
 _PORTS = {
     "psych_runtime_core.clock": "Clock SystemClock",
@@ -94,10 +95,10 @@ _PORTS = {
     "psych_runtime_core.records": "MAX_BODY_BYTES MAX_COMMIT_BYTES Codec Entry Head PlainCodec",
 }
 _ERRORS = {
-    "psych_runtime_core.errors": "ConversationError CorruptLog DeadlineExceeded EntryTooLarge Failure"
-    " IdempotencyConflict LeaseLost MissingExtra ModelError ModelErrorKind NoFreeSlot NotMigrated QueueFull"
-    " RecordTooNew RunAlreadySettled RunEndedWithoutAnswer RunNotFound RunNotSuspended SchemaViolation"
-    " SeqConflict StoreError StoreFull StoreMisconfigured StoreUnavailable SuspensionExpired ToolSchemaError"
+    "psych_runtime_core.errors": "ConversationError CorruptLog CredentialNotFound DeadlineExceeded"
+    " EntryTooLarge Failure IdempotencyConflict LeaseLost MissingExtra ModelError ModelErrorKind NoFreeSlot"
+    " NotMigrated QueueFull RecordTooNew RequestFailed ResponseTooLarge RunAlreadySettled"
+    " RunEndedWithoutAnswer RunNotFound RunNotSuspended SchemaViolation SeqConflict StoreError StoreFull StoreMisconfigured StoreUnavailable SuspensionExpired ToolSchemaError"
     " TransientError UnknownStoreUrl VersionNotFound WaitAmbiguous WaitNotFound",
 }
 

@@ -24,7 +24,7 @@ from psych_runtime_core.records.facts import FailureKind, ToolOutcome
 from psych_runtime_core.records.queue import QueueConsumed, QueueEnqueued
 from psych_runtime_core.records.run import RunAdmitted
 from psych_runtime_core.records.tool import ToolCallFinished, ToolCallStarted
-from psych_runtime_core.records.turn import ModelCallFinished
+from psych_runtime_core.records.turn import ModelCallFinished, TurnStarted
 from psych_runtime_core.spec.agent import AgentSpec
 from psych_runtime_core.texts import text_of_input, text_of_result
 
@@ -115,6 +115,8 @@ class Conversation:
                 if self._system:
                     self._say(SystemMessage(content=self._system), _origin(record))
                 self._say_as_user(record.input, _origin(record))
+            case TurnStarted(repair=str() as repair):
+                self._say(UserMessage(content=repair), _origin(record))
             case QueueConsumed():
                 self._say_as_user(self._pending.pop(record.entry_id, {}), _origin(record))
             case ModelCallFinished():

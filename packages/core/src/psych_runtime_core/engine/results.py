@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from psych_runtime_core.ids import content_digest
+from psych_runtime_core.ids import content_digest, encoded_digest
+from psych_runtime_core.jsonvalue import Json, encode_json
 from psych_runtime_core.records.facts import ToolFailure, ToolOutcome
 from psych_runtime_core.records.tool import ToolCallFinished
 from psych_runtime_core.state.calls import CallState
@@ -17,6 +18,14 @@ def ended(call: CallState, outcome: ToolOutcome, failure: ToolFailure | None = N
 def refused(state: RunStateView, call: CallState, failure: ToolFailure) -> ToolCallFinished:
     """The refusal of a call of which nothing began."""
     return _finished(call, ToolOutcome.REFUSED, failure, failure_digest(state, failure))
+
+
+def answered(state: RunStateView, call: CallState, value: Json) -> ToolCallFinished:
+    """The end of the call by which an answer is given."""
+    encoded = encode_json(value)
+    given = {"result": value, "result_bytes": len(encoded)}
+    digest = encoded_digest(state.digest_salt, encoded)
+    return _finished(call, ToolOutcome.OK, None, digest).model_copy(update=given)
 
 
 def failed(state: RunStateView, call: CallState, failure: ToolFailure) -> ToolCallFinished:

@@ -9,12 +9,13 @@ from psych_runtime_core.engine import wording
 from psych_runtime_core.engine.calls import call_effects
 from psych_runtime_core.engine.effects import Append, CallModel, Done, Failed, LaneDecision
 from psych_runtime_core.engine.plan import Plan
+from psych_runtime_core.engine.structured import Fit, judge_text
 from psych_runtime_core.jsonvalue import Json
 from psych_runtime_core.messages import FinishReason
 from psych_runtime_core.records.facts import FailureKind, QueueKind, ToolFailure
 from psych_runtime_core.records.queue import QueueConsumed
 from psych_runtime_core.records.turn import ModelCallStarted, TurnStarted
-from psych_runtime_core.state.lane import LanePhase, LaneState
+from psych_runtime_core.state.lane import LaneAnswer, LanePhase, LaneState
 from psych_runtime_core.state.queues import QueueEntry
 from psych_runtime_core.state.run import RunStateView
 
@@ -49,7 +50,7 @@ def _asking(plan: Plan, state: RunStateView, lane: LaneState, now: datetime) -> 
 
 def _acting(plan: Plan, state: RunStateView, lane: LaneState, now: datetime) -> LaneDecision:
     del now
-    return call_effects(plan.limits, state, lane)
+    return call_effects(plan, state, lane)
 
 
 def _ready(plan: Plan, state: RunStateView, lane: LaneState, now: datetime) -> LaneDecision:
@@ -63,6 +64,8 @@ def _ready(plan: Plan, state: RunStateView, lane: LaneState, now: datetime) -> L
         return _truncated()
     if lane.finish_reason is FinishReason.CONTENT_FILTER:
         return _filtered()
+    if lane.repairs > limits.output_retries:
+        return Failed(_failure(FailureKind.SCHEMA_VIOLATION, wording.lane_schema_violation()))
     return _next_turn(plan, lane, state.pending, AT_A_TURN)
 
 
@@ -76,18 +79,37 @@ def _answered(plan: Plan, state: RunStateView, lane: LaneState, now: datetime) -
         return _next_turn(plan, lane, state.pending, AT_A_TURN)
     if state.queue:
         return _next_turn(plan, lane, state.pending, AT_THE_END)
-    return _done(lane)
+    return _ended(plan, lane)
 
 
-def _done(lane: LaneState) -> Done:
-    answer = lane.answer
+def _ended(plan: Plan, lane: LaneState) -> LaneDecision:
+    answer, schema = lane.answer, plan.spec.output_schema
     assert answer is not None, "an answered lane has its answer"
+    if schema is not None:
+        return _structured(plan, lane, answer, schema)
     output: Mapping[str, Json] = {"text": answer.text, **({"refused": True} if answer.refused else {})}
     return Done(output, answer.seq)
 
 
+def _structured(plan: Plan, lane: LaneState, answer: LaneAnswer, schema: Mapping[str, Json]) -> LaneDecision:
+    """The end of a lane whose answer must fit; one that does not is sent back."""
+    if answer.refused:
+        return Failed(_failure(FailureKind.REFUSAL, wording.lane_refusal()))
+    judged = judge_text(schema, answer.text)
+    if isinstance(judged, Fit):
+        return Done({"text": answer.text, "value": judged.value}, answer.seq)
+    if lane.repairs >= plan.limits.output_retries:
+        text = wording.lane_schema_violation(judged.faults)
+        return Failed(_failure(FailureKind.SCHEMA_VIOLATION, text))
+    return _next_turn(plan, lane, (), AT_A_TURN, repair=wording.answer_repair(judged.faults))
+
+
 def _next_turn(
-    plan: Plan, lane: LaneState, pending: Iterable[QueueEntry], read: frozenset[QueueKind]
+    plan: Plan,
+    lane: LaneState,
+    pending: Iterable[QueueEntry],
+    read: frozenset[QueueKind],
+    repair: str | None = None,
 ) -> LaneDecision:
     if lane.turn >= plan.limits.max_turns or lane.calls_started >= plan.limits.max_steps:
         return Failed(_failure(FailureKind.BUDGET_EXHAUSTED, wording.lane_budget_exhausted()))
@@ -95,7 +117,7 @@ def _next_turn(
     return (
         Append(
             (
-                TurnStarted(lane=lane.lane, turn=turn),
+                TurnStarted(lane=lane.lane, turn=turn, repair=repair),
                 *(
                     QueueConsumed(lane=lane.lane, entry_id=entry.entry_id, turn=turn)
                     for entry in pending

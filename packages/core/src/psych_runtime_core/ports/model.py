@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
 from psych_runtime_core.ids import RunId
@@ -120,9 +119,6 @@ class ModelRequest:
             yield f"idle_timeout_seconds is {self.idle_timeout_seconds}; give 0 or more, 0 for no timeout"
 
 
-NO_HEADERS: Mapping[str, str] = MappingProxyType({})
-
-
 @dataclass(frozen=True, slots=True)
 class ModelCallContext:
     """Who asks, and where in which Run.
@@ -139,7 +135,7 @@ class ModelCallContext:
     turn: int
     failures: int = 0
     cache_key: str | None = None
-    headers: Mapping[str, str] = NO_HEADERS
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
 
 
 # --- what a stream is made of --------------------------------------------------------------------------

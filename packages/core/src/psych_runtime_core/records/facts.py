@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
@@ -60,6 +60,7 @@ class FailureKind(StrEnum):
     MALFORMED_ARGUMENTS = "malformed_arguments"
     ARGUMENTS_TOO_LARGE = "arguments_too_large"
     INVALID_ARGUMENTS = "invalid_arguments"
+    ANSWER_NOT_ALONE = "answer_not_alone"
     DENIED = "denied"
     APPROVAL_STALE = "approval_stale"
     TIMEOUT = "timeout"
@@ -74,6 +75,7 @@ class FailureKind(StrEnum):
     EMPTY_RESPONSE = "empty_response"
     INVALID_PROMPT = "invalid_prompt"
     OUTPUT_TRUNCATED = "output_truncated"
+    REFUSAL = "refusal"
     SUSPENSION_EXPIRED = "suspension_expired"
     DEADLINE = "deadline"
     SCHEMA_VIOLATION = "schema_violation"
@@ -116,21 +118,30 @@ class ModelTimings(FactModel):
     stream_duration_seconds: Seconds = 0.0
 
 
+AskedMode = Literal["native", "tool", "prompted"]
+ToolSourceKind = Literal["code", "http", "builtin"]
+
+
 class OfferedTool(FactModel):
-    """A tool that a turn offered; `digest` is over its description and schema."""
+    """A tool that a turn offered, and where it comes from; `digest` is over its description and schema."""
 
     name: str
+    source: ToolSourceKind = "code"
     tool_class: ToolClass
     digest: Digest
 
 
 class Sent(FactModel):
-    """What a request held. Prompt and tools stand here only where their hash is new to the Run."""
+    """What a request held. Prompt and tools stand here only where their hash is new to the Run.
+
+    `output_mode` is how an answer that must fit a schema was asked for.
+    """
 
     prompt_hash: Digest
     tools_hash: Digest
     system_prompt: Annotated[str | None, Content()] = None
     tools: tuple[OfferedTool, ...] | None = None
+    output_mode: AskedMode | None = None
 
 
 class AnnouncedCall(FactModel):

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from psych_runtime_core.content import Content
 from psych_runtime_core.messages import AssistantMessage, FinishReason, ToolCall
-from psych_runtime_core.records.base import Instant, Ordinal, RecordModel
+from psych_runtime_core.records.base import Instant, Ordinal, RecordModel, cut_at
 from psych_runtime_core.records.facts import AnnouncedCall, ModelTimings, Sent, ToolFailure
 from psych_runtime_core.usage import Cost, Usage
 
@@ -17,10 +17,14 @@ NO_MESSAGE = {"source": {"provider": "", "model": ""}}
 
 
 class TurnStarted(RecordModel):
-    """A lane begins a turn: one model call and the tool calls it asks for."""
+    """A lane begins a turn: one model call and the tool calls it asks for.
+
+    `repair` says what was wrong with the answer before, which the model is asked for again.
+    """
 
     type: Literal["turn_started"] = "turn_started"
     turn: Ordinal
+    repair: Annotated[Annotated[str, cut_at(8_192)] | None, Content()] = None
 
 
 class ModelCallStarted(RecordModel):
@@ -49,6 +53,7 @@ class ModelCallFinished(RecordModel):
     sent: Sent
     served_model: str | None = None
     response_id: str | None = None
+    service_tier: str | None = None
 
     @model_validator(mode="after")
     def _announces_each_call(self) -> ModelCallFinished:

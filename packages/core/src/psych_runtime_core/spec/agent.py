@@ -16,7 +16,8 @@ from psych_runtime_core.spec.tools import CodeTool
 class AgentSpec(SpecModel):
     """What an agent is told, which model it asks, what it may call, and where it stops.
 
-    `description` is the prompt when `instructions` is empty. A Run's input must fit `input_schema`.
+    `description` is the prompt when `instructions` is empty. A Run's input must fit `input_schema`, and its
+    answer `output_schema`.
     """
 
     kind: Literal["agent"] = "agent"
@@ -28,3 +29,4 @@ class AgentSpec(SpecModel):
     limits: Limits = Field(default_factory=Limits)
     suspension: SuspensionPolicy = Field(default_factory=SuspensionPolicy)
     input_schema: JsonSchema | None = None
+    output_schema: JsonSchema | None = None

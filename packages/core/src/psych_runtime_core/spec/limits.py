@@ -18,6 +18,7 @@ class Limits(SpecModel):
     - `max_tool_calls_per_turn` run side by side; calls past it are answered `refused`, not run.
     - `deadline_seconds` does not count time in which every lane waits.
     - `transient_retry_budget`: model calls tried again.
+    - `output_retries`: answers sent back for not fitting `output_schema`.
     - `failure_streak_*`: failures of one tool in a row before it is withheld for one turn / the lane fails.
     - `repeat_call_*`: same tool, arguments and result before refusal / the lane fails.
     - `stream_idle_seconds`: silence of a model stream before it is given up; 0 waits for ever.
@@ -28,6 +29,7 @@ class Limits(SpecModel):
     max_tool_calls_per_turn: int = Field(default=16, ge=1, le=256)
     deadline_seconds: float = Field(default=900.0, gt=0, le=86_400)
     transient_retry_budget: int = Field(default=8, ge=0, le=100)
+    output_retries: int = Field(default=2, ge=0, le=10)
     failure_streak_threshold: int = Field(default=3, ge=1, le=100)
     failure_streak_hard_stop: int = Field(default=6, ge=1, le=200)
     repeat_call_threshold: int = Field(default=3, ge=1, le=100)

@@ -48,15 +48,23 @@ def _free_keys(options: FrozenDict) -> FrozenDict:
 ReasoningEffort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 OutputMode: TypeAlias = Literal["auto", "native", "tool", "prompted"]
 PromptCache: TypeAlias = Literal["off", "auto", "long"]
+InputKind: TypeAlias = Literal["text", "image", "audio", "video", "file"]
 ModelName = Annotated[Line, Field(min_length=1, max_length=256)]
 StopText = Annotated[Whole, Field(min_length=1, max_length=64)]
+
+
+def _with_text(kinds: tuple[InputKind, ...]) -> tuple[InputKind, ...]:
+    """Text is always accepted; the order says nothing."""
+    return tuple(sorted({"text", *kinds}))
 
 
 class ModelRef(SpecModel):
     """A model, those asked in its place when it fails, and the settings that hold for each of them.
 
     None sends nothing. `tool_choice` is `auto`, `none`, `required` or a tool's name; the last two bind the
-    first turn only. `options` are the provider's own settings and go to it as they are.
+    first turn only. `output_mode` says how an answer that must fit a schema is asked for; `prompt_cache`
+    "long" asks for the longest retention known; `accepts` permits kinds of input. `options` are the
+    provider's own settings and go to it as they are.
     """
 
     model: ModelName
@@ -67,6 +75,9 @@ class ModelRef(SpecModel):
     reasoning_effort: ReasoningEffort | None = None
     tool_choice: ToolName = "auto"
     parallel_tool_calls: bool | None = None
+    output_mode: OutputMode = "auto"
+    prompt_cache: PromptCache = "auto"
+    accepts: Annotated[tuple[InputKind, ...], FromList, AfterValidator(_with_text)] = ("text",)
     stop: Annotated[tuple[StopText, ...], Field(max_length=4), FromList] = ()
     options: Annotated[JsonObject, AfterValidator(_free_keys)] = Field(default_factory=FrozenDict)
 

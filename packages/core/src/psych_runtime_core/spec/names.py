@@ -1,12 +1,15 @@
 """Names that no author's tool may take: they belong to tools of the runtime's own."""
 
+# The tool by which an answer that must fit a schema is given.
+ANSWER_TOOL = "final_answer"
+
 RESERVED_TOOL_NAMES = frozenset(
     {
         "ask_question",
         "call_tool",
         "check_subagent",
         "delegate",
-        "final_answer",
+        ANSWER_TOOL,
         "forget",
         "get_tool_info",
         "list_tools",

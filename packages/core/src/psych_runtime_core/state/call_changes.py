@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from psych_runtime_core.arguments import read_arguments
-from psych_runtime_core.jsonvalue import JsonObject
+from psych_runtime_core.jsonvalue import JsonObject, json_text
 from psych_runtime_core.records.facts import FailureKind, ToolOutcome
 from psych_runtime_core.records.tool import ToolCallFinished, ToolCallStarted
 from psych_runtime_core.records.turn import ModelCallFinished
+from psych_runtime_core.spec.names import ANSWER_TOOL
 from psych_runtime_core.state.calls import CallState
 from psych_runtime_core.state.changed import changed
-from psych_runtime_core.state.lane import LanePhase, LaneState, Repeat, Streak, newest
+from psych_runtime_core.state.lane import LaneAnswer, LanePhase, LaneState, Repeat, Streak, newest
 from psych_runtime_core.state.run import RunStateView
 from psych_runtime_core.state.wait_changes import close_wait
 
@@ -74,11 +75,20 @@ def tool_call_finished(state: RunStateView, record: ToolCallFinished) -> None:
     if record.outcome is ToolOutcome.REFUSED:
         lane = changed(lane, refused=(*lane.refused, call.ordinal))
         state.set(meter=changed(state.meter, refused_calls=state.meter.refused_calls + 1))
-    left = lane.unfinished - 1
-    phase = LanePhase.ACTING if left else LanePhase.READY
-    state.put(state.lanes, record.lane, changed(lane, unfinished=left, phase=phase))
+    state.put(state.lanes, record.lane, _closed(lane, call, record))
     if _is(record, ToolOutcome.UNKNOWN, FailureKind.FORCE_SETTLED):
         state.set(gave_up=True)
+
+
+def _closed(lane: LaneState, call: CallState, record: ToolCallFinished) -> LaneState:
+    """The lane with one call less; the call by which an answer is given ends its turn with it."""
+    left = lane.unfinished - 1
+    if call.phase == "announced" and record.outcome is ToolOutcome.OK:
+        answer = LaneAnswer(record.seq, json_text(record.result))
+        return changed(lane, unfinished=left, phase=LanePhase.ANSWERED, answer=answer)
+    misfit = call.name == ANSWER_TOOL and _is(record, ToolOutcome.REFUSED, FailureKind.SCHEMA_VIOLATION)
+    phase = LanePhase.ACTING if left else LanePhase.READY
+    return changed(lane, unfinished=left, phase=phase, repairs=lane.repairs + misfit)
 
 
 def _guarded(lane: LaneState, call: CallState, record: ToolCallFinished) -> LaneState:

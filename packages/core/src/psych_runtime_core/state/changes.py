@@ -90,6 +90,7 @@ def _turn_started(state: RunStateView, record: TurnStarted) -> None:
         answer=None,
         streak_peak=0,
         repeat_peak=0,
+        repairs=lane.repairs + (record.repair is not None),
     )
     state.put(state.lanes, record.lane, opened)
 
@@ -121,6 +122,7 @@ def _model_call_finished(state: RunStateView, record: ModelCallFinished) -> None
         lane,
         phase=LanePhase.ACTING if record.calls else LanePhase.ANSWERED,
         finish_reason=record.finish_reason,
+        announced=len(record.calls),
         unfinished=len(record.calls),
         calls_before=lane.calls_started,
         refused=(),

@@ -62,7 +62,7 @@ class LaneState:
     `tried` says from which moment on a model may be called again this turn; `rounds` counts the times the
     ring of models was begun anew, `failures` the failed tries of this turn; `held` counts the unfinished
     calls whose Wait is open; `calls_before` are the calls begun in earlier turns, `refused` the ordinals of
-    this turn's refused ones.
+    this turn's refused ones; `announced` counts the calls of this turn, `repairs` the answers sent back.
     """
 
     lane: str
@@ -84,6 +84,7 @@ class LaneState:
     calls_started: int = 0
     calls_before: int = 0
     refused: tuple[int, ...] = ()
+    announced: int = 0
     unfinished: int = 0
     held: int = 0
     streaks: Mapping[str, Streak] = field(default_factory=dict[str, Streak])
@@ -92,6 +93,7 @@ class LaneState:
     repeat_peak: int = 0
     cut_turns: int = 0
     retries_used: int = 0
+    repairs: int = 0
 
     @property
     def waits(self) -> bool:

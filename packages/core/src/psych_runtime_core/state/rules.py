@@ -14,6 +14,7 @@ from psych_runtime_core.records.run import AttemptStarted
 from psych_runtime_core.records.tool import ToolCallFinished, ToolCallStarted
 from psych_runtime_core.records.turn import ModelCallFailed, ModelCallFinished, ModelCallStarted, TurnStarted
 from psych_runtime_core.records.wait import Resumed, Suspended
+from psych_runtime_core.spec.names import ANSWER_TOOL
 from psych_runtime_core.state.calls import CallPhase, CallState
 from psych_runtime_core.state.corruption import Breach
 from psych_runtime_core.state.lane import LanePhase
@@ -112,10 +113,15 @@ def _tool_call_finished(state: RunStateView, record: ToolCallFinished) -> Checke
     call = _open_call(state, record)
     if isinstance(call, Breach):
         return call
-    if record.outcome not in POSSIBLE_OUTCOMES[call.phase]:
+    if record.outcome not in POSSIBLE_OUTCOMES[call.phase] and not _answers(call, record):
         detail = f"{record.outcome} of call {call.call_id}, which is {call.phase}"
         return Breach(Reason.IMPOSSIBLE_OUTCOME, detail)
     return _number("turn", record.turn, call.turn)
+
+
+def _answers(call: CallState, record: ToolCallFinished) -> bool:
+    """The call by which an answer is given begins nothing, and ends well all the same."""
+    return call.name == ANSWER_TOOL and call.phase == "announced" and record.outcome is ToolOutcome.OK
 
 
 def _suspended(state: RunStateView, record: Suspended) -> Checked:

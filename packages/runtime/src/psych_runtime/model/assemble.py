@@ -2,35 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
+from psych_runtime.model.answer_parts import OpenCall, OpenText, TextLike, media_part
 from psych_runtime_core.arguments import MAX_ARGUMENTS_BYTES
-from psych_runtime_core.errors import ModelError, ModelErrorKind
+from psych_runtime_core.errors import ModelError, ModelErrorKind, NotJson
 from psych_runtime_core.ids import ToolCallId
-from psych_runtime_core.jsonvalue import encode_json
+from psych_runtime_core.jsonvalue import Json, encode_json, freeze
 from psych_runtime_core.messages import (
     AssistantMessage,
     AssistantPart,
     ModelSource,
+    OpaquePart,
     ReasoningPart,
     RefusalPart,
     TextPart,
-    ToolCall,
 )
 from psych_runtime_core.ports.model import (
+    MediaDelta,
+    OpaqueDelta,
     ReasoningDelta,
     RefusalDelta,
     StreamDone,
+    StreamEvent,
     TextDelta,
     ToolCallDelta,
 )
 
 MAX_ANSWER_BYTES = 2 * 1024 * 1024
 MAX_CALLS = 256
+MAX_MEDIA_BYTES = 20 * 1024 * 1024
 
-TextLike: TypeAlias = type[TextPart | ReasoningPart | RefusalPart]
+NOBODY = ModelSource(provider="", model="")
+
+
+def numbered(ordinal: int) -> ToolCallId:
+    """The id of a call where no Run gives one."""
+    return ToolCallId(f"call_{ordinal}")
+
+
+def assemble(
+    events: Iterable[StreamEvent],
+    source: ModelSource = NOBODY,
+    call_id: Callable[[int], ToolCallId] = numbered,
+) -> AssistantMessage:
+    """The message of a whole stream. Raises `ModelError` as `Assembly` does."""
+    assembly = Assembly(source, call_id)
+    for event in events:
+        assembly.feed(event)
+    return assembly.finish().message
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +65,15 @@ class Answer:
 class Assembly:
     """Takes the events of one stream, one by one. `call_id` gives the id of the n-th call, from 0.
 
-    Sizes are of JSON in UTF-8: 2 MiB for an answer, 1 MiB for the arguments of a call; 256 calls. The event
-    that goes over a bound raises `answer_too_large`, so a stream can be closed there.
+    Sizes are of JSON in UTF-8: 2 MiB for an answer without its media, 1 MiB for the arguments of a call, 20
+    MiB for one media; 256 calls. The event that goes over a bound raises `answer_too_large`, so a stream can
+    be closed there.
     """
 
     def __init__(self, source: ModelSource, call_id: Callable[[int], ToolCallId]) -> None:
         self._source, self._call_id = source, call_id
-        self._parts: list[_Text | _Call] = []
-        self._calls: list[_Call] = []
+        self._parts: list[OpenText | OpenCall | AssistantPart] = []
+        self._calls: list[OpenCall] = []
         self._bytes = 0
         self._done: StreamDone | None = None
 
@@ -60,36 +82,44 @@ class Assembly:
         if self._done is not None:
             raise _broken("malformed_event", f"{type(event).__name__} came after the end of the stream")
         match event:
-            case TextDelta(text):
-                self._more(TextPart, text)
-            case ReasoningDelta(text):
-                self._more(ReasoningPart, text)
+            case TextDelta(text, opaque):
+                self._more(TextPart, text, opaque)
+            case ReasoningDelta(text, opaque):
+                self._more(ReasoningPart, text, opaque)
             case RefusalDelta(text):
                 self._more(RefusalPart, text)
             case ToolCallDelta():
                 self._more_of_a_call(event)
+            case MediaDelta():
+                self._media(event)
+            case OpaqueDelta(kind, opaque):
+                self._count(kind)
+                self._parts.append(OpaquePart(kind=kind, opaque=self._private(opaque)))
             case StreamDone():
                 self._end(event)
             case _:
-                what = f"its stream yielded {type(event).__name__}; yield TextDelta(…) and its kin"
-                raise ModelError(ModelErrorKind.PERMANENT, what, code="malformed_event")
+                raise _lawless(f"its stream yielded {type(event).__name__}; yield TextDelta(…) and its kin")
 
     def finish(self) -> Answer:
         """The whole reply. Raises the transient `ModelError` `truncated` if the stream had no end."""
         if self._done is None:
             raise _broken("truncated", "the stream stopped without a StreamDone")
-        parts = tuple(part.finished() for part in self._parts)
+        parts = tuple(
+            part.finished() if isinstance(part, OpenText | OpenCall) else part for part in self._parts
+        )
         return Answer(AssistantMessage(parts=parts, source=self._source), self._done)
 
-    def _more(self, kind: TextLike, text: str) -> None:
-        if not text:
+    def _more(self, kind: TextLike, text: str, opaque: Json = None) -> None:
+        if not text and opaque is None:
             return
         self._count(text)
         last = self._parts[-1] if self._parts else None
-        if isinstance(last, _Text) and last.kind is kind:
-            last.pieces.append(text)
-        else:
-            self._parts.append(_Text(kind, [text]))
+        if not (isinstance(last, OpenText) and last.takes(kind)):
+            last = OpenText(kind)
+            self._parts.append(last)
+        last.pieces.append(text)
+        if opaque is not None:
+            last.opaque = self._private(opaque)
 
     def _more_of_a_call(self, delta: ToolCallDelta) -> None:
         if delta.index == len(self._calls):
@@ -104,6 +134,8 @@ class Assembly:
         if call.bytes > MAX_ARGUMENTS_BYTES:
             raise _too_large(f"the arguments of one call have over {MAX_ARGUMENTS_BYTES} bytes")
         call.fragments.append(delta.arguments_fragment)
+        if delta.opaque is not None:
+            call.opaque = self._private(delta.opaque)
 
     def _begin_call(self, delta: ToolCallDelta) -> None:
         if not delta.name:
@@ -111,47 +143,47 @@ class Assembly:
         if len(self._calls) == MAX_CALLS:
             raise _too_large(f"it has over {MAX_CALLS} tool calls")
         self._count(delta.name)
-        call = _Call(self._call_id(delta.index), delta.name)
+        call = OpenCall(self._call_id(delta.index), delta.name)
         self._calls.append(call)
         self._parts.append(call)
 
+    def _media(self, delta: MediaDelta) -> None:
+        if (delta.media.size_bytes or 0) > MAX_MEDIA_BYTES:
+            raise _too_large(f"one of its media has over {MAX_MEDIA_BYTES} bytes")
+        for text in (delta.media.url, delta.media.blob_key, delta.name):
+            self._count(text or "")
+        self._parts.append(media_part(delta))
+
     def _end(self, done: StreamDone) -> None:
-        for text in (done.raw_finish_reason, done.served_model, done.response_id):
+        for text in (done.raw_finish_reason, done.served_model, done.response_id, done.service_tier):
             self._count(text or "")
         self._done = done
 
+    def _private(self, opaque: Json) -> Json:
+        """Provider matter, counted and such as a record can hold."""
+        try:
+            frozen = freeze(opaque, surrogates=True)
+        except NotJson as refused:
+            raise _lawless(f"opaque matter cannot be kept: {refused}") from None
+        self._add(len(encode_json(frozen)))
+        return frozen
+
     def _count(self, text: str) -> int:
-        size = len(encode_json(text)) - len('""')
+        return self._add(len(encode_json(text)) - len('""'))
+
+    def _add(self, size: int) -> int:
         self._bytes += size
         if self._bytes > MAX_ANSWER_BYTES:
             raise _too_large(f"it has over {MAX_ANSWER_BYTES} bytes")
         return size
 
 
-@dataclass(slots=True)
-class _Text:
-    kind: TextLike
-    pieces: list[str]
-
-    def finished(self) -> AssistantPart:
-        return self.kind(text="".join(self.pieces))
-
-
-@dataclass(slots=True)
-class _Call:
-    id: ToolCallId
-    name: str
-    provider_id: str | None = None
-    fragments: list[str] = field(default_factory=list[str])
-    bytes: int = 0
-
-    def finished(self) -> AssistantPart:
-        arguments = "".join(self.fragments)
-        return ToolCall(id=self.id, name=self.name, arguments=arguments, provider_id=self.provider_id)
-
-
 def _broken(code: str, what: str) -> ModelError:
     return ModelError(ModelErrorKind.TRANSIENT, f"{what}; the call can be made again", code=code)
+
+
+def _lawless(what: str) -> ModelError:
+    return ModelError(ModelErrorKind.PERMANENT, what, code="malformed_event")
 
 
 def _too_large(what: str) -> ModelError:

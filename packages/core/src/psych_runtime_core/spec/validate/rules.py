@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from difflib import get_close_matches
 
 from psych_runtime_core.errors import ValidationIssue, pointer
+from psych_runtime_core.jsonvalue import encode_json
 from psych_runtime_core.spec.agent import AgentSpec
 from psych_runtime_core.spec.issues import IssueCode
 from psych_runtime_core.spec.validate.context import ValidationContext
@@ -19,10 +20,15 @@ TOOL_CHOICE_WORDS = frozenset({"auto", "none", "required"})
 
 def prompt_fits(spec: AgentSpec, _context: ValidationContext) -> Iterator[ValidationIssue]:
     """What the Spec adds to its prompt is bounded in bytes."""
-    size = len(spec.instructions.encode())
-    if size > MAX_PROMPT_BYTES:
-        message = f"has {size:,} bytes; a prompt takes at most {MAX_PROMPT_BYTES:,} from its Spec"
-        yield ValidationIssue(IssueCode.TOO_LARGE, "/instructions", message)
+    schema = spec.output_schema
+    sizes = {
+        "/instructions": len(spec.instructions.encode()),
+        "/output_schema": 0 if schema is None else len(encode_json(schema)),
+    }
+    total = sum(sizes.values())
+    if total > MAX_PROMPT_BYTES:
+        message = f"{total:,} bytes for the prompt; it takes at most {MAX_PROMPT_BYTES:,} from its Spec"
+        yield ValidationIssue(IssueCode.TOO_LARGE, max(sizes, key=lambda path: sizes[path]), message)
 
 
 def models_are_known(spec: AgentSpec, context: ValidationContext) -> Iterator[ValidationIssue]:

@@ -1,0 +1,21 @@
+"""What is told of a model call that gave no answer."""
+
+from __future__ import annotations
+
+from psych_runtime_core.engine.wording.phrases import told
+
+
+def empty_response() -> str:
+    return told(
+        "The model answered with neither text nor a call.",
+        "Asking it again may help.",
+        "If it stays silent, use another model or change the prompt.",
+    )
+
+
+def invalid_prompt(seq: int, detail: str) -> str:
+    return told(
+        f"Record {seq} makes a conversation that no provider takes ({detail}), so nothing was sent.",
+        "Asking again does not help.",
+        "This is a bug of psych-runtime: report it with the log of this Run.",
+    )
