@@ -15,7 +15,7 @@ from psych_runtime_core.version import Version
 HASH = VersionHash("sha256:test")
 
 
-def plan(*fallbacks: str, input_schema: Any = None, **limits: int) -> Plan:
+def plan(*fallbacks: str, input_schema: Any = None, output_schema: Any = None, **limits: int) -> Plan:
     """A plan of one agent; `limits` are the fields of its `Limits`."""
     spec = AgentSpec(
         name="clerk",
@@ -23,9 +23,10 @@ def plan(*fallbacks: str, input_schema: Any = None, **limits: int) -> Plan:
         model=ModelRef(model=MODEL, fallbacks=fallbacks),
         limits=Limits.model_validate(limits),
         input_schema=input_schema,
+        output_schema=output_schema,
     )
     return Plan(Version.of(spec))
 
 
-def plans(*fallbacks: str, input_schema: Any = None, **limits: int) -> Plans:
-    return {HASH: plan(*fallbacks, input_schema=input_schema, **limits)}
+def plans(*fallbacks: str, input_schema: Any = None, output_schema: Any = None, **limits: int) -> Plans:
+    return {HASH: plan(*fallbacks, input_schema=input_schema, output_schema=output_schema, **limits)}

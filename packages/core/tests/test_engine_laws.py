@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from packages.core.tests.plans import HASH, plan
 from packages.core.tests.pump import Pump
 from packages.core.tests.tape import Tape, tapes
-from packages.core.tests.world import ONCE, World
+from packages.core.tests.world import ANSWER_SCHEMA, ONCE, World
 from psych_runtime_core.engine.decide import next_effects
 from psych_runtime_core.engine.plan import Plan
 from psych_runtime_core.records import Record
 from psych_runtime_core.records.record import RECORD_CLASSES
 from psych_runtime_core.records.tool import ToolCallFinished, ToolCallStarted
-from psych_runtime_core.records.turn import ModelCallFinished
+from psych_runtime_core.records.turn import ModelCallFinished, TurnStarted
 from psych_runtime_core.state.fold import fold
 
 BEGINS = {"turn_started", "queue_consumed", "model_call_started", "tool_call_started", "suspended"}
@@ -26,6 +26,7 @@ BEGINS = {"turn_started", "queue_consumed", "model_call_started", "tool_call_sta
 def drawn_plan(tape: Tape) -> Plan:
     return plan(
         *("b", "c")[: tape.below(3)],
+        output_schema=ANSWER_SCHEMA if tape.below(3) == 1 else None,
         max_turns=12 - tape.below(10),
         max_steps=16 - tape.below(14),
         max_tool_calls_per_turn=3 - tape.below(2),
@@ -62,6 +63,8 @@ def test_random_histories_keep_every_promise() -> None:
         seen.update(record.type for record in log)
         seen.update(f"run {record.model_dump()['state']}" for record in log[-1:])
         seen.update(f"call {record.outcome}" for record in log if isinstance(record, ToolCallFinished))
+        seen.update(f"answer {record.outcome}" for record in answers(log))
+        seen.update("repair" for record in log if isinstance(record, TurnStarted) and record.repair)
         assert [record.seq for record in log] == list(range(1, len(log) + 1))
         assert log[-1].type == "run_settled"
         assert fold(log, run_id=log[0].run_id) == pump.state
@@ -70,8 +73,10 @@ def test_random_histories_keep_every_promise() -> None:
         assert_nothing_began_after_an_abort(log)
         assert_no_budget_was_passed(pump)
         assert_a_completed_run_read_its_messages(pump)
+        assert_a_completed_run_has_an_answer_that_fits(pump)
 
     histories()
+    assert {"answer ok", "answer refused", "repair"} <= seen.keys()
     assert set(RECORD_CLASSES) - seen.keys() == set()
     assert {f"call {outcome}" for outcome in ("ok", "error", "aborted", "unknown", "refused")} <= seen.keys()
     ends = {f"run {state}" for state in ("completed", "failed", "aborted", "abandoned", "force_settled")}
@@ -102,6 +107,18 @@ def assert_no_budget_was_passed(pump: Pump) -> None:
 def assert_a_completed_run_read_its_messages(pump: Pump) -> None:
     if pump.state.terminal_state == "completed":
         assert not pump.state.pending
+
+
+def answers(log: Iterable[Record]) -> list[ToolCallFinished]:
+    return [one for one in log if isinstance(one, ToolCallFinished) and one.tool == "final_answer"]
+
+
+def assert_a_completed_run_has_an_answer_that_fits(pump: Pump) -> None:
+    if pump.state.terminal_state == "completed" and pump.plan.spec.output_schema is not None:
+        settled = pump.state.settled
+        assert settled is not None
+        assert settled.output is not None
+        assert settled.output["value"] == {"n": 1}
 
 
 @given(tapes(300))

@@ -20,7 +20,7 @@ from packages.core.tests.logs import (
     turns,
     waiting,
 )
-from packages.core.tests.plans import plans
+from packages.core.tests.plans import plan, plans
 from psych_runtime.testing.clock import START
 from psych_runtime.testing.log_builder import MODEL, LogBuilder
 from psych_runtime_core.engine import wording
@@ -36,7 +36,6 @@ from psych_runtime_core.records.queue import QueueConsumed
 from psych_runtime_core.records.run import RunSettled
 from psych_runtime_core.records.turn import ModelCallStarted, TurnStarted
 from psych_runtime_core.records.wait import Resumed
-from psych_runtime_core.spec.limits import Limits
 
 PLANS = plans()
 NOW = START + timedelta(seconds=100)
@@ -316,7 +315,7 @@ def test_an_approved_call_whose_worker_dies_is_unknown() -> None:
 
 def test_a_call_whose_wait_expired_has_nothing_of_its_own() -> None:
     state = waiting().resumed(**EXPIRED).state()
-    assert call_effects(Limits(), state, state.lanes[""]) == ()
+    assert call_effects(plan(), state, state.lanes[""]) == ()
 
 
 @pytest.mark.parametrize("reason", ["not today", "", 7], ids=["said", "unsaid", "no text"])

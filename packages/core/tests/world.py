@@ -37,6 +37,7 @@ ANSWERS = (
     *("text", *["calls"] * 20, *["problem"] * 4),
     *("pause", "refusal", "cut", "cut calls", "cut calls", "filtered", "filtered calls"),
 )
+ANSWER_SCHEMA = {"type": "object", "required": ["n"], "properties": {"n": {"const": 1}}}
 EDITED: dict[str, Any] = {"arguments": {"n": 9}, "arguments_digest": "9" * 64}
 
 
@@ -77,10 +78,17 @@ class World:
         elif kind.startswith("filtered"):
             finish["finish_reason"] = FinishReason.CONTENT_FILTER
         calls = [self._call() for _ in range(1 + self.tape.below(3))] if kind.endswith("calls") else []
-        model.model_finished("" if calls else kind, calls, **finish)
+        model.model_finished("" if calls else self._text(kind), calls, **finish)
         return model.made[0]
 
+    def _text(self, kind: str) -> str:
+        """Under a schema mostly what fits it."""
+        fits = self.plan.spec.output_schema is not None and self.tape.below(3) == 0
+        return '{"n": 1}' if fits else kind
+
     def _call(self) -> tuple[str, dict[str, int]]:
+        if self.plan.spec.output_schema is not None and self.tape.below(4) == 0:
+            return "final_answer", {"n": self.tape.below(2)}
         return self.tape.one_of(sorted(TOOLS)), {"n": self.tape.below(6)}
 
     # --- its tools ---------------------------------------------------------------------------------------

@@ -20,11 +20,11 @@ from psych_runtime_core.messages import (
     check_conversation,
 )
 from psych_runtime_core.records import Record
-from psych_runtime_core.records.facts import FailureKind, ToolOutcome
+from psych_runtime_core.records.facts import FailureKind, Sent, ToolOutcome
 from psych_runtime_core.records.queue import QueueConsumed, QueueEnqueued
 from psych_runtime_core.records.run import RunAdmitted
 from psych_runtime_core.records.tool import ToolCallFinished, ToolCallStarted
-from psych_runtime_core.records.turn import ModelCallFinished, TurnStarted
+from psych_runtime_core.records.turn import ModelCallFailed, ModelCallFinished, ModelCallStarted, TurnStarted
 from psych_runtime_core.spec.agent import AgentSpec
 from psych_runtime_core.texts import text_of_input, text_of_result
 
@@ -36,6 +36,11 @@ MAX_NAME = 64
 def system_prompt(spec: AgentSpec) -> str:
     """What an agent is told before all else; `""` when its Spec says nothing."""
     return spec.instructions or spec.description
+
+
+def system_text(system: str, block: str = "") -> str:
+    """The whole system prompt of a request that asks for an answer by `block`."""
+    return "\n\n".join(part for part in (system, block) if part)
 
 
 class Origin(NamedTuple):
@@ -56,29 +61,40 @@ class PromptFault:
 
 @dataclass(slots=True)
 class Checked:
-    """How many messages of a conversation have passed their check, counted over all its prompts."""
+    """How many messages of a conversation have passed their check, over all its prompts; not the system's."""
 
     count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The messages of one request; `origins[i]` is the record behind `messages[i]`."""
+    """The messages of one request; `origins[i]` is the record behind `messages[i]`.
+
+    `previous` counts the messages that the lane's request before had.
+    """
 
     messages: tuple[Message, ...]
     origins: tuple[Origin, ...]
+    has_system: bool = False
+    previous: int = 0
     checked: Checked = field(default_factory=Checked, repr=False, compare=False)
+
+    @property
+    def breakpoints(self) -> tuple[int, ...]:
+        """Behind which messages a prompt may be cached: the system's, the last request's, the last."""
+        ends = {0 if self.has_system else None, self.previous - 1, len(self.messages) - 1}
+        return tuple(sorted(end for end in ends if end is not None and end >= 0))
 
     def check(self) -> PromptFault | None:
         """The first fault among the messages that no prompt before had."""
-        start = self.checked.count
+        start = self.checked.count + self.has_system
         try:
             check_conversation(self.messages[start:])
         except ConversationError as error:
             # What is missing at the end is missing behind the last message.
             origin = self.origins[min(start + error.index, len(self.origins) - 1)]
             return PromptFault(origin.run_id, origin.seq, error.detail)
-        self.checked.count = max(start, len(self.messages))
+        self.checked.count = len(self.messages) - self.has_system
         return None
 
 
@@ -91,12 +107,21 @@ class Conversation:
     def __init__(self, system: str, lane: str = "") -> None:
         self._system = system
         self._lane = lane
+        self._admitted = Origin(RunId(""), 0)
+        self._catalogue: dict[str, None] = {}
         self._messages: list[Message] = []
         self._origins: list[Origin] = []
         self._pending: dict[str, Mapping[str, object]] = {}
         self._turn: _OpenTurn | None = None
         self._answers: dict[str, str] = {}
+        self._sent_before = self._sent_now = self._sent_turn = 0
         self._checked = Checked()
+        self._system_messages: dict[str, SystemMessage] = {}
+
+    @property
+    def catalogue(self) -> tuple[str, ...]:
+        """The tools that the lane was ever offered, in the order in which they are listed to its model."""
+        return tuple(self._catalogue)
 
     def absorb(self, record: Record) -> None:
         """Take in the next record of the log, in amortised O(1)."""
@@ -105,28 +130,55 @@ class Conversation:
         elif record.lane == self._lane:
             self._absorb_own(record)
 
-    def prompt(self) -> Prompt:
-        """What the model is sent now."""
-        return Prompt(tuple(self._messages), tuple(self._origins), self._checked)
+    def prompt(self, block: str = "") -> Prompt:
+        """What the model is sent now, its system prompt ending with `block`."""
+        head = self._head(block)
+        messages, origins = (*head, *self._messages), (*(self._admitted for _ in head), *self._origins)
+        previous = self._sent_before and self._sent_before + len(head)
+        return Prompt(messages, origins, bool(head), previous, self._checked)
+
+    def _head(self, block: str) -> tuple[SystemMessage, ...]:
+        """The system message; the same object every time, as what encodes it may keep it."""
+        text = system_text(self._system, block)
+        if not text:
+            return ()
+        if text not in self._system_messages:
+            self._system_messages[text] = SystemMessage(content=text)
+        return (self._system_messages[text],)
 
     def _absorb_own(self, record: Record) -> None:
         match record:
             case RunAdmitted():
-                if self._system:
-                    self._say(SystemMessage(content=self._system), _origin(record))
+                self._admitted = _origin(record)
                 self._say_as_user(record.input, _origin(record))
             case TurnStarted(repair=str() as repair):
                 self._say(UserMessage(content=repair), _origin(record))
             case QueueConsumed():
                 self._say_as_user(self._pending.pop(record.entry_id, {}), _origin(record))
+            case ModelCallStarted():
+                self._ask(record)
             case ModelCallFinished():
+                self._list(record.sent)
                 self._answer(record)
+            case ModelCallFailed():
+                self._list(record.sent)
             case ToolCallStarted():
                 self._start(record)
             case ToolCallFinished():
                 self._finish(record)
             case _:
                 pass
+
+    def _ask(self, record: ModelCallStarted) -> None:
+        """A turn sends one prompt, however often it is tried."""
+        if record.turn != self._sent_turn:
+            self._sent_before, self._sent_now = self._sent_now, len(self._messages)
+            self._sent_turn = record.turn
+
+    def _list(self, sent: Sent | None) -> None:
+        """No tool ever moves: one that comes later is listed behind those that were there."""
+        offered = sent.tools if sent is not None and sent.tools is not None else ()
+        self._catalogue.update(dict.fromkeys(tool.name for tool in offered))
 
     def _say(self, message: Message, origin: Origin) -> None:
         self._messages.append(message)
@@ -143,7 +195,7 @@ class Conversation:
             digests = {call.call_id: call.arguments_digest for call in record.calls}
             calls = {call.id: _OpenCall(call.name, digests[call.id]) for call in message.tool_calls}
             self._turn = _OpenTurn(message, _origin(record), calls)
-        elif message.text:
+        elif message.says_something:
             self._say(message, _origin(record))
 
     def _start(self, record: ToolCallStarted) -> None:

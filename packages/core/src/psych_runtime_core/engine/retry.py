@@ -53,12 +53,13 @@ def _choice(
     plan: Plan, state: RunStateView, lane: LaneState, problem: ModelProblem, now: datetime
 ) -> Choice | None:
     failure = problem.failure
-    withdrawn = failure.code == "model_not_found"
-    if not (failure.transient or withdrawn) or lane.retries_used >= plan.limits.transient_retry_budget:
+    if not (failure.transient or failure.says_no_such_model):
+        return None
+    if lane.retries_used >= plan.limits.transient_retry_budget:
         return None
     model = lane.model or plan.ring[0]
-    hint = WITHDRAWN if withdrawn else now + timedelta(seconds=failure.retry_after_seconds or 0.0)
-    not_before = {**lane.tried, model: hint}
+    hint = timedelta(seconds=failure.retry_after_seconds or 0.0)
+    not_before = {**lane.tried, model: WITHDRAWN if failure.says_no_such_model else now + hint}
     later = plan.ring[plan.ring.index(model) + 1 :]
     for name in later:
         if not_before.get(name, now) <= now:
@@ -81,10 +82,22 @@ def _next_round(
     for name in plan.ring:
         if not_before.get(name) == WITHDRAWN:
             continue
-        hint = problem.failure.retry_after_seconds if name == model else None
-        moments[name] = max(now + timedelta(seconds=retry_delay(n, hint, key)), not_before.get(name, now))
+        if name == model:
+            pause = retry_delay(n, problem.failure.retry_after_seconds, key)
+        else:
+            pause = _pause_of_another(n, not_before.get(name, now) - now, key)
+        moments[name] = now + timedelta(seconds=pause)
     if not moments:
         return None
     name = min(moments, key=lambda one: moments[one])
     deadline = state.effective_deadline_at
     return None if deadline is not None and moments[name] >= deadline else (name, moments[name])
+
+
+def _pause_of_another(n: int, left: timedelta, key: str) -> float:
+    """Seconds until a model may be called that is not the one that failed; `left` is what its hint still asks.
+
+    Runs that were refused together have equal hints, so what is left of one is spread as well.
+    """
+    pause = retry_delay(n, None, key)
+    return max(pause, retry_delay(n, left.total_seconds(), key)) if left > timedelta() else pause

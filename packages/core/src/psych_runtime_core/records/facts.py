@@ -64,6 +64,9 @@ class FailureKind(StrEnum):
     DENIED = "denied"
     APPROVAL_STALE = "approval_stale"
     TIMEOUT = "timeout"
+    HTTP_ERROR = "http_error"
+    HTTP_REDIRECT = "http_redirect"
+    CREDENTIAL_NOT_FOUND = "credential_not_found"
     RESULT_NOT_SERIALISABLE = "result_not_serialisable"
     RESULT_TOO_LARGE = "result_too_large"
     BLOB_STORE_REQUIRED = "blob_store_required"
@@ -108,6 +111,14 @@ class ToolFailure(FactModel):
     transient: bool = False
     code: Annotated[str, cut_at(128)] | None = None
     retry_after_seconds: Annotated[Seconds, AfterValidator(_cut_hint)] | None = None
+
+    @property
+    def says_no_such_model(self) -> bool:
+        """Of a failed model call: the name is unknown or withdrawn, so another can help and time cannot.
+
+        A provider may say so of a key that may not use the model; that stays a matter of the key.
+        """
+        return self.kind == FailureKind.PERMANENT and self.code == "model_not_found"
 
 
 class ModelTimings(FactModel):

@@ -160,7 +160,7 @@ def _model_call_failed(state: RunStateView, record: ModelCallFailed) -> None:
 
 
 def _not_before(record: ModelCallFailed) -> datetime:
-    if record.failure.code == "model_not_found":
+    if record.failure.says_no_such_model:
         return WITHDRAWN
     return record.at + timedelta(seconds=record.failure.retry_after_seconds or 0.0)
 

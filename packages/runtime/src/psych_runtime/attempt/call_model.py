@@ -9,24 +9,24 @@ from dataclasses import dataclass
 import anyio
 from pydantic import ValidationError
 
+from psych_runtime.attempt.asking import Asking
 from psych_runtime.attempt.context import AttemptContext
 from psych_runtime.attempt.cut import UNWIND_SECONDS
 from psych_runtime.attempt.first import within
 from psych_runtime.attempt.permission import permitted
 from psych_runtime.model.assemble import Answer, Assembly
+from psych_runtime.model.by_model import provider_of
 from psych_runtime.model.transient import attribute, classify
 from psych_runtime.tools.ending import Raised
 from psych_runtime.tools.failures import failure_of
 from psych_runtime.tools.invoke import CodeRun
-from psych_runtime.tools.offer import Offer, offer
+from psych_runtime.tools.offer import offer
 from psych_runtime_core.arguments import arguments_or_text
 from psych_runtime_core.engine import wording
 from psych_runtime_core.engine.effects import CallModel, ModelProblem
-from psych_runtime_core.engine.prompt import Prompt, system_prompt
 from psych_runtime_core.engine.retry import failed_call
-from psych_runtime_core.ids import ToolCallId, call_digest, content_digest, derive_call_id
+from psych_runtime_core.ids import ToolCallId, call_digest, derive_call_id
 from psych_runtime_core.messages import ModelSource, ToolCall
-from psych_runtime_core.ports.model import ModelCallContext, ModelRequest
 from psych_runtime_core.records import Record
 from psych_runtime_core.records.facts import AnnouncedCall, FailureKind, ModelTimings, Sent, ToolFailure
 from psych_runtime_core.records.turn import ModelCallFinished
@@ -51,12 +51,11 @@ class _Try:
     sent: Sent | None = None
 
     async def made(self) -> Record:
-        prompt = self.attempt.conversation.prompt()
-        fault = prompt.check()
+        fault = self.attempt.conversation.prompt().check()
         if fault is not None:
             text = wording.invalid_prompt(fault.seq, fault.detail)
             return self._failed(ToolFailure(kind=FailureKind.INVALID_PROMPT, message=text))
-        ending = await self._heard(prompt)
+        ending = await self._heard()
         if isinstance(ending, Raised):
             return self._failed(_problem(ending.error))
         try:
@@ -65,12 +64,12 @@ class _Try:
             # What a client puts into the end of its stream may be anything.
             return self._failed(_problem(error))
 
-    async def _heard(self, prompt: Prompt) -> Answer | Raised:
+    async def _heard(self) -> Answer | Raised:
         """The answer, or whatever the client raised. One that swallows its cancellation holds nobody."""
         answers: list[Answer] = []
 
         async def ask() -> None:
-            answers.append(await self._ask(prompt))
+            answers.append(await self._ask())
 
         code = CodeRun(ask, threads=None, context=None)
         try:
@@ -82,64 +81,23 @@ class _Try:
             raise
         return ending if isinstance(ending, Raised) else answers[0]
 
-    async def _ask(self, prompt: Prompt) -> Answer:
+    async def _ask(self) -> Answer:
         runtime, spec = self.attempt.runtime, self.attempt.plan.spec
         allowed = await permitted(runtime.policy, self.attempt.state.scope)
         offered = offer(spec, runtime.registry, allowed)
-        self.sent = self._what_is_sent(offered)
-        assembly = Assembly(
-            ModelSource(provider=runtime.model.provider, model=self.effect.model), self._call_id
-        )
+        asking = Asking.of(self.attempt, self.effect, offered)
+        self.sent = asking.sent
+        request = asking.request(self.attempt.conversation.prompt(asking.block))
+        context = asking.context(self.lane.failures)
+        provider = provider_of(runtime.model, self.effect.model)
+        assembly = Assembly(ModelSource(provider=provider, model=self.effect.model), self._call_id)
         self.requested_at = self.attempt.clock.monotonic()
-        async with aclosing(runtime.model.stream(self._request(prompt, offered), self._context())) as events:
+        async with aclosing(runtime.model.stream(request, context)) as events:
             async for event in events:
                 if self.first_at is None:
                     self.first_at = self.attempt.clock.monotonic()
                 assembly.feed(event)
         return assembly.finish()
-
-    def _request(self, prompt: Prompt, offered: Offer) -> ModelRequest:
-        ref, limits = self.attempt.plan.spec.model, self.attempt.plan.limits
-        bound = ref.tool_choice if self.effect.turn == 1 or ref.tool_choice == "none" else "auto"
-        return ModelRequest(
-            model=self.effect.model,
-            messages=prompt.messages,
-            tools=offered.definitions,
-            tool_choice=bound if offered.tools else "auto",
-            parallel_tool_calls=ref.parallel_tool_calls,
-            temperature=ref.temperature,
-            top_p=ref.top_p,
-            max_output_tokens=ref.max_output_tokens,
-            reasoning_effort=ref.reasoning_effort,
-            stop=ref.stop,
-            idle_timeout_seconds=limits.stream_idle_seconds,
-            options=ref.options,
-        )
-
-    def _context(self) -> ModelCallContext:
-        state = self.attempt.state
-        return ModelCallContext(
-            scope=state.scope,
-            run_id=state.run_id,
-            lane=self.effect.lane,
-            agent=self.attempt.plan.spec.name,
-            turn=self.effect.turn,
-            failures=self.lane.failures,
-        )
-
-    def _what_is_sent(self, offered: Offer) -> Sent:
-        state = self.attempt.state
-        system = system_prompt(self.attempt.plan.spec)
-        prompt_hash = content_digest(state.digest_salt, system)
-        tools = offered.offered
-        listed = [[tool.name, tool.tool_class.value, tool.digest] for tool in tools]
-        tools_hash = content_digest(state.digest_salt, listed)
-        return Sent(
-            prompt_hash=prompt_hash,
-            tools_hash=tools_hash,
-            system_prompt=None if prompt_hash in state.prompts else system,
-            tools=None if tools_hash in state.toolsets else tools,
-        )
 
     def _call_id(self, ordinal: int) -> ToolCallId:
         return derive_call_id(self.attempt.state.run_id, self.effect.lane, self.effect.turn, ordinal)
@@ -150,8 +108,7 @@ class _Try:
         return AnnouncedCall(call_id=call.id, name=call.name, arguments_digest=digest)
 
     def _recorded(self, answer: Answer) -> Record:
-        said = answer.message.text or answer.message.tool_calls
-        return self._finished(answer) if said else self._empty(answer)
+        return self._finished(answer) if answer.message.says_something else self._empty(answer)
 
     def _finished(self, answer: Answer) -> ModelCallFinished:
         assert self.sent is not None, "an answer follows a request"
@@ -171,6 +128,7 @@ class _Try:
             sent=self.sent,
             served_model=done.served_model,
             response_id=done.response_id,
+            service_tier=done.service_tier,
         )
 
     def _empty(self, answer: Answer) -> Record:

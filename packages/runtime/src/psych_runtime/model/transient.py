@@ -6,10 +6,16 @@ import errno
 import math
 import socket
 
-from psych_runtime_core.errors import AccessDenied, ModelError, TransientError
+from psych_runtime.model.error_table import kind_of_status
+from psych_runtime.model.retry_after import LONGEST_HINT_SECONDS
+from psych_runtime_core.errors import (
+    AccessDenied,
+    CredentialNotFound,
+    ModelError,
+    ResponseTooLarge,
+    TransientError,
+)
 from psych_runtime_core.records.facts import FailureKind
-
-LONGEST_HINT_SECONDS = 86_400.0
 
 _TRANSIENT_ERRNOS = {
     errno.ECONNRESET,
@@ -22,9 +28,12 @@ _TRANSIENT_ERRNOS = {
     errno.ENETRESET,
     errno.EAGAIN,
 }
-_AUTH_STATUSES = {401, 403}
-# 520 to 524 are Cloudflare's, 529 is Anthropic's "overloaded".
-_TRANSIENT_STATUSES = {408, 425, 429, 500, 502, 503, 504, *range(520, 525), 529}
+# They are what their class says, whatever else they carry.
+_KINDS: dict[type[BaseException], FailureKind] = {
+    AccessDenied: FailureKind.ACCESS_DENIED,
+    CredentialNotFound: FailureKind.CREDENTIAL_NOT_FOUND,
+    ResponseTooLarge: FailureKind.PERMANENT,
+}
 
 
 def classify(error: BaseException) -> tuple[FailureKind, float | None]:
@@ -36,9 +45,8 @@ def classify(error: BaseException) -> tuple[FailureKind, float | None]:
         return FailureKind(error.kind.value), _hint(error.retry_after_seconds)
     if isinstance(error, TransientError):
         return FailureKind.TRANSIENT, _hint(error.retry_after_seconds)
-    if isinstance(error, AccessDenied):
-        return FailureKind.ACCESS_DENIED, None
-    return _kind_of_stranger(error), None
+    kinds = (kind for cls, kind in _KINDS.items() if isinstance(error, cls))
+    return next(kinds, None) or _kind_of_stranger(error), None
 
 
 def attribute(error: BaseException, name: str) -> object:
@@ -55,11 +63,7 @@ def _kind_of_stranger(error: BaseException) -> FailureKind:
     if isinstance(error, OSError) and error.errno in _TRANSIENT_ERRNOS:
         return FailureKind.TRANSIENT
     status = attribute(error, "status_code")
-    if not isinstance(status, int):
-        return FailureKind.PERMANENT
-    if status in _AUTH_STATUSES:
-        return FailureKind.AUTH
-    return FailureKind.TRANSIENT if status in _TRANSIENT_STATUSES else FailureKind.PERMANENT
+    return FailureKind(kind_of_status(status)) if isinstance(status, int) else FailureKind.PERMANENT
 
 
 def _hint(seconds: float | None) -> float | None:

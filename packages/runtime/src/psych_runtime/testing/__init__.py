@@ -14,11 +14,18 @@ if TYPE_CHECKING:
         FakeModel,
         FakeModelScriptExhausted,
         FakeTurn,
+        LogMismatch,
         ReceivedCall,
         ToolCallScript,
     )
     from psych_runtime.testing.ledger import EffectLedger, Invocation
     from psych_runtime.testing.log_builder import LogBuilder
+    from psych_runtime.testing.recording import (
+        RecordingClient,
+        RecordingMismatch,
+        RecordingUnreadable,
+        ReplayClient,
+    )
     from psych_runtime.testing.scenario import (
         Act,
         Later,
@@ -56,8 +63,13 @@ __all__ = [
     "Invocation",
     "Later",
     "LogBuilder",
+    "LogMismatch",
     "RealIoInVirtualTime",
     "ReceivedCall",
+    "RecordingClient",
+    "RecordingMismatch",
+    "RecordingUnreadable",
+    "ReplayClient",
     "Scenario",
     "ScenarioNotDeterministic",
     "ScenarioStuck",
@@ -82,9 +94,17 @@ _MODULES = {
     "clock": ("FakeClock",),
     "conflicting_store": ("ConflictingStore",),
     "crash": ("CrashFailed", "CrashReport", "FailedPoint", "crash_everywhere"),
-    "fake_model": ("FakeModel", "FakeModelScriptExhausted", "FakeTurn", "ReceivedCall", "ToolCallScript"),
+    "fake_model": (
+        "FakeModel",
+        "FakeModelScriptExhausted",
+        "FakeTurn",
+        "LogMismatch",
+        "ReceivedCall",
+        "ToolCallScript",
+    ),
     "ledger": ("EffectLedger", "Invocation"),
     "log_builder": ("LogBuilder",),
+    "recording": ("RecordingClient", "RecordingMismatch", "RecordingUnreadable", "ReplayClient"),
     "scenario": (
         "Act",
         "Later",

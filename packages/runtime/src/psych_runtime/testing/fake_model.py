@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Literal, Self
 
+from psych_runtime.testing.fake_log import LogMismatch, LogScript
 from psych_runtime.testing.fake_script import FakeModelScriptExhausted, ReceivedCall, Script, ScriptEntry
 from psych_runtime.testing.fake_turn import FakeTurn, ToolCallScript
+from psych_runtime.testing.silence import silence
 from psych_runtime_core.clock import Clock, SystemClock
-from psych_runtime_core.errors import ModelError, ModelErrorKind
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.model import (
     ModelCallContext,
@@ -18,16 +19,17 @@ from psych_runtime_core.ports.model import (
     StreamDone,
     StreamEvent,
 )
+from psych_runtime_core.records import Record
 
 __all__ = [
     "FakeModel",
     "FakeModelScriptExhausted",
     "FakeTurn",
+    "LogMismatch",
     "ReceivedCall",
     "Script",
     "ToolCallScript",
 ]
-
 
 CAPABLE = ModelCapabilities(structured_output="schema", structured_with_tools=True)
 
@@ -57,6 +59,25 @@ class FakeModel(Script):
         self._clock = clock or SystemClock()
         self._scripts: dict[_Route, Script] = {_Route(): self}
         self._given: dict[tuple[RunId, str, int, int], ScriptEntry] = {}
+        self._log: LogScript | None = None
+
+    @classmethod
+    def from_log(
+        cls,
+        records: Sequence[Record],
+        *,
+        children: Mapping[str, Sequence[Record]] | None = None,
+        strict: bool = True,
+    ) -> Self:
+        """A model that gives each call of a Run what it got in its lane and turn: parts, figures, errors.
+
+        `children` are the logs of further Runs by their ids; every other Run plays `records`. `strict`
+        raises `LogMismatch` for the first model or tool that differs. Raises `ValueError` for erased calls.
+        """
+        log = LogScript(records, children or {}, strict=strict)
+        model = cls(known_models=log.models)
+        model._log, model.provider = log, log.provider or cls.provider
+        return model
 
     def when(
         self,
@@ -89,9 +110,9 @@ class FakeModel(Script):
     ) -> AsyncGenerator[StreamEvent, None]:
         call = ReceivedCall(request, context)
         entry = self._entry(call)
-        turn = await entry.turn(call)
-        await self._silence(turn.delay, request.idle_timeout_seconds)
-        for event in turn.events():
+        reply = await entry.reply(call)
+        await silence(self._clock, reply.delay, request.idle_timeout_seconds)
+        for event in reply.events():
             if entry.error is not None and isinstance(event, StreamDone):
                 raise entry.error()
             yield event
@@ -108,18 +129,17 @@ class FakeModel(Script):
         context = call.context
         place = (context.run_id, context.lane, context.turn, context.failures)
         if place not in self._given:
-            self._given[place] = script._take(call)
+            logged = self._log if script is self else None
+            self._given[place] = logged.take(call) if logged else script._take(call)
         return self._given[place]
 
-    async def _silence(self, seconds: float, idle_timeout: float) -> None:
-        """Past the idle timeout a silence ends as over a socket; none at all is one turn of the loop."""
-        if 0 < idle_timeout < seconds:
-            await self._clock.sleep(idle_timeout)
-            raise ModelError(ModelErrorKind.TRANSIENT, f"silent for {idle_timeout:g} seconds", code="idle")
-        await self._clock.sleep(seconds)
+    def _add(self, entry: ScriptEntry, times: int = 1) -> Self:
+        if self._log is not None:
+            raise ValueError("this model plays a log; script other calls of it with when()")
+        return super()._add(entry, times)
 
     def _faults(self) -> Iterator[str]:
-        yield from super()._faults()
+        yield from self._log.faults() if self._log else super()._faults()
         for script in self._scripts.values():
             if script is not self:
                 yield from script._faults()

@@ -8,13 +8,21 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from inspect import isawaitable
-from typing import Any, Self, TypeAlias, overload
+from typing import Any, Protocol, Self, TypeAlias, overload
 
-from psych_runtime.testing.fake_turn import DEFAULT_USAGE, CallLike, FakeTurn, Text, ToolCallScript
+from psych_runtime.testing.fake_turn import (
+    DEFAULT_USAGE,
+    CallLike,
+    FakeTurn,
+    MediaLike,
+    Text,
+    ToolCallScript,
+)
 from psych_runtime_core.errors import ModelError, ModelErrorKind
 from psych_runtime_core.ids import RunId
+from psych_runtime_core.jsonvalue import Json
 from psych_runtime_core.messages import FinishReason
-from psych_runtime_core.ports.model import ModelCallContext, ModelRequest
+from psych_runtime_core.ports.model import ModelCallContext, ModelRequest, StreamEvent
 from psych_runtime_core.usage import Cost, Usage
 
 TurnFunction: TypeAlias = Callable[
@@ -41,17 +49,26 @@ class ReceivedCall:
     context: ModelCallContext
 
 
+class Reply(Protocol):
+    """A silence of so many seconds, and the events after it; the last is the end."""
+
+    @property
+    def delay(self) -> float: ...
+
+    def events(self) -> Iterator[StreamEvent]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class ScriptEntry:
-    """What one call gets: a turn, or what a function says, and the error that takes its end's place."""
+    """What one call gets: a reply, or what a function says, and the error that takes its end's place."""
 
     label: str
-    says: FakeTurn | TurnFunction
+    says: Reply | TurnFunction
     # Made anew each time: an exception that is raised twice mixes up its tracebacks.
-    error: Callable[[], ModelError] | None = None
+    error: Callable[[], Exception] | None = None
 
-    async def turn(self, call: ReceivedCall) -> FakeTurn:
-        if isinstance(self.says, FakeTurn):
+    async def reply(self, call: ReceivedCall) -> Reply:
+        if not callable(self.says):
             return self.says
         said = self.says(call.request, call.context)
         turn = await said if isawaitable(said) else said
@@ -82,6 +99,8 @@ class Script:
         tool_calls: Sequence[CallLike] = (),
         reasoning: Text | None = None,
         refusal: str | None = None,
+        opaque: Json = None,
+        media: Sequence[MediaLike] = (),
         usage: Usage | None = DEFAULT_USAGE,
         cost: Cost | None = None,
         finish_reason: FinishReason | None = None,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from psych_runtime_core.jsonvalue import Json, without_surrogates
-from psych_runtime_core.messages import FinishReason
+from psych_runtime_core.messages import FinishReason, Media
 from psych_runtime_core.ports.model import (
+    MediaDelta,
+    OpaqueDelta,
     ReasoningDelta,
     RefusalDelta,
     StreamDone,
@@ -30,8 +32,8 @@ _WORDS = re.compile(r"\S+\s*|\s+")
 class ToolCallScript:
     """A call of a scripted answer: `arguments`, or `raw_arguments` for malformed ones.
 
-    `fragments` are the pieces in which the wire text is sent; `call_id` is the provider's id. Raises
-    `ValueError`, and `TypeError` for arguments that are no JSON.
+    `fragments` are the pieces in which the wire text is sent; `call_id` is the provider's id, `opaque` its
+    own mark on the call. Raises `ValueError`, and `TypeError` for arguments that are no JSON.
     """
 
     name: str
@@ -39,6 +41,7 @@ class ToolCallScript:
     raw_arguments: str | None = None
     call_id: str | None = None
     fragments: Sequence[str] | None = None
+    opaque: Json = None
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -58,20 +61,24 @@ class ToolCallScript:
 
 
 CallLike: TypeAlias = ToolCallScript | tuple[str, Mapping[str, Json]]
+MediaLike: TypeAlias = Media | MediaDelta
 
 
 @dataclass(frozen=True, slots=True)
 class FakeTurn:
     """One answer. A `str` is cut at words, a sequence is sent in its own chunks; both join to themselves.
 
-    `usage` None is unreported; `finish_reason` None is what the content implies; `delay` is the silence
-    before the first event, in seconds.
+    `opaque` is the provider's own mark: on the reasoning, else on the text, else a part of its own. A media
+    with a name is a `MediaDelta`. `usage` None is unreported; `finish_reason` None is what the content
+    implies; `delay` is the silence before the first event, in seconds.
     """
 
     text: Text = ""
     tool_calls: Sequence[CallLike] = ()
     reasoning: Text | None = None
     refusal: str | None = None
+    opaque: Json = None
+    media: Sequence[MediaLike] = ()
     usage: Usage | None = DEFAULT_USAGE
     cost: Cost | None = None
     finish_reason: FinishReason | None = None
@@ -89,13 +96,25 @@ class FakeTurn:
         )
 
     def events(self) -> Iterator[StreamEvent]:
-        """The stream: reasoning, text, refusal, calls, the end."""
-        yield from map(ReasoningDelta, chunks(self.reasoning or ""))
-        yield from map(TextDelta, chunks(self.text))
+        """The stream: reasoning, text, refusal, media, calls, the end."""
+        reasoning = list(map(ReasoningDelta, chunks(self.reasoning or "")))
+        text = list(map(TextDelta, chunks(self.text)))
+        yield from self._marked(reasoning, text)
         yield from map(RefusalDelta, chunks(self.refusal or ""))
+        for media in self.media:
+            yield media if isinstance(media, MediaDelta) else MediaDelta(media)
         for index, call in enumerate(self.calls()):
             yield from _deltas(index, call)
         yield StreamDone(self.finish_reason or self._implied(), usage=self.usage, cost=self.cost)
+
+    def _marked(self, reasoning: list[ReasoningDelta], text: list[TextDelta]) -> list[StreamEvent]:
+        if self.opaque is None:
+            return [*reasoning, *text]
+        if reasoning:
+            return [*reasoning[:-1], replace(reasoning[-1], opaque=self.opaque), *text]
+        if text:
+            return [*text[:-1], replace(text[-1], opaque=self.opaque)]
+        return [OpaqueDelta("fake", self.opaque)]
 
     def _implied(self) -> FinishReason:
         if self.tool_calls:
@@ -120,6 +139,6 @@ def _whole_characters(pieces: Iterable[str]) -> Iterator[str]:
 
 def _deltas(index: int, call: ToolCallScript) -> Iterator[ToolCallDelta]:
     pieces = chunks(call.wire_text if call.fragments is None else call.fragments)
-    yield ToolCallDelta(index, call.call_id, without_surrogates(call.name), next(pieces, ""))
+    yield ToolCallDelta(index, call.call_id, without_surrogates(call.name), next(pieces, ""), call.opaque)
     for piece in pieces:
         yield ToolCallDelta(index, arguments_fragment=piece)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,11 +9,12 @@ from functools import cached_property
 from psych_runtime.tools.context import ToolContext
 from psych_runtime.tools.flags import Probe
 from psych_runtime.tools.given import ArgumentsReader
+from psych_runtime.tools.offered import offered_tool
 from psych_runtime.tools.probe import ProbeCallee
 from psych_runtime.tools.problem import Problem, invalid_arguments
 from psych_runtime.tools.signature import Callee, Code
-from psych_runtime_core.jsonvalue import Json, encode_json
-from psych_runtime_core.messages import ToolClass, ToolDefinition, class_of
+from psych_runtime_core.jsonvalue import Json
+from psych_runtime_core.messages import ToolClass, ToolDefinition
 from psych_runtime_core.records.facts import OfferedTool
 
 
@@ -51,9 +51,7 @@ class RegisteredTool:
     @cached_property
     def offered(self) -> OfferedTool:
         """What a log holds of it where it is offered."""
-        described = encode_json({"description": self.description, "parameters": self.parameters})
-        digest = hashlib.sha256(described).hexdigest()
-        return OfferedTool(name=self.name, tool_class=class_of(self.definition()), digest=digest)
+        return offered_tool(self.definition(), "code")
 
     def definition(self) -> ToolDefinition:
         """What a model is offered; the same object every time."""

@@ -1,0 +1,92 @@
+"""Who sends, for what, and under which limits: the keywords that all ways through the transport share."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Required, TypeAlias, TypedDict
+
+from psych_runtime.egress.credential import CredentialBinding
+from psych_runtime.egress.headers import checked
+from psych_runtime.egress.limits import MAX_REDIRECTS, MAX_RESPONSE_BYTES, HttpTimeouts
+from psych_runtime.egress.target import origin_of
+from psych_runtime_core.errors import AccessDenied
+from psych_runtime_core.ports.egress import EgressPurpose
+from psych_runtime_core.scope import Scope
+
+if TYPE_CHECKING:
+    import httpx2
+
+Value: TypeAlias = "str | int | float | bool | None"
+Params: TypeAlias = "Mapping[str, Value | Sequence[Value]] | str | None"
+Content: TypeAlias = "str | bytes | AsyncIterable[bytes] | None"
+
+
+class ClientOptions(TypedDict, total=False):
+    """What `client` takes.
+
+    `credential` goes to its own origin alone; `auth` is a flow of httpx2's, for SDKs that bring one.
+    `max_response_bytes` counts decoded bytes: left out it is the transport's, None lifts it. `configured` are
+    the URLs or origins that the process's own code named, never one out of a Spec, a reply or a document.
+    """
+
+    purpose: Required[EgressPurpose]
+    credential: CredentialBinding | None
+    auth: httpx2.Auth | None
+    headers: Mapping[str, str] | None
+    timeouts: HttpTimeouts | None
+    max_response_bytes: int | None
+    configured: Collection[str]
+
+
+class RequestOptions(ClientOptions, total=False):
+    """What `request` and `stream` take on top. `redirects` (0 to 5) are followed, each judged anew."""
+
+    scope: Required[Scope]
+    params: Params
+    json: object
+    content: Content
+    redirects: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """The options of a client, checked; `ValueError` says what to give instead."""
+
+    scope: Scope
+    purpose: EgressPurpose
+    credential: CredentialBinding | None = None
+    auth: httpx2.Auth | None = None
+    headers: Mapping[str, str] | None = None
+    timeouts: HttpTimeouts | None = None
+    max_response_bytes: int | None = MAX_RESPONSE_BYTES
+    configured: Collection[str] = ()
+
+    def __post_init__(self) -> None:
+        if self.max_response_bytes is not None and self.max_response_bytes < 0:
+            raise ValueError("max_response_bytes is below 0: give bytes, or None for no cap")
+        object.__setattr__(self, "headers", checked(self.headers or {}))
+        object.__setattr__(self, "configured", frozenset(map(_origin, self.configured)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sending(Caller):
+    """The options of one request, checked."""
+
+    params: Params = None
+    json: object = None
+    content: Content = None
+    redirects: int = 0
+
+    def __post_init__(self) -> None:
+        # A class with slots is made anew, so a bare super() would look for the one that was not.
+        Caller.__post_init__(self)
+        if not 0 <= self.redirects <= MAX_REDIRECTS:
+            raise ValueError(f"redirects={self.redirects}: at most {MAX_REDIRECTS} are followed, 0 hands them on")
+
+
+def _origin(url: str) -> str:
+    try:
+        return origin_of(url)
+    except AccessDenied as error:
+        raise ValueError(f"configured= holds a URL that is none: {error.reason}") from None

@@ -1,0 +1,67 @@
+"""Asking the egress policy: the one place that does. It is bounded, and a policy that fails denies."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+
+import anyio
+
+from psych_runtime_core.ports.egress import EgressDecision, EgressPolicy, EgressRequest, IPAddress
+
+logger = logging.getLogger("psych_runtime.egress")
+POLICY_SECONDS = 5.0
+
+
+async def judged(policy: EgressPolicy, request: EgressRequest) -> EgressDecision:
+    """Whether this hop may be sent; a refusal has a reason."""
+    return await _bounded(policy, partial(policy.allow, request))
+
+
+async def judged_addresses(
+    policy: EgressPolicy, request: EgressRequest, addresses: Sequence[IPAddress]
+) -> EgressDecision:
+    """Whether a connection may go to any of these addresses: a refusal of one refuses the name."""
+    if not addresses:
+        return EgressDecision(False, "the name leads to no address")
+    for address in addresses:
+        decision = await _bounded(policy, partial(policy.allow_address, request, address))
+        if not decision.allowed:
+            return decision
+    return EgressDecision(True)
+
+
+def judges_addresses(policy: EgressPolicy) -> bool:
+    """Whether it matters to a policy where a name leads; of a stranger's it is taken for granted."""
+    return bool(getattr(policy, "judges_addresses", True))
+
+
+async def _bounded(policy: EgressPolicy, ask: Callable[[], Awaitable[object]]) -> EgressDecision:
+    try:
+        with anyio.fail_after(POLICY_SECONDS) as time:
+            decision = _decided(policy, await ask())
+        if time.cancel_called:
+            raise TimeoutError("it swallowed its cancellation")
+        return decision
+    except (Exception, asyncio.CancelledError) as error:
+        # A policy may leak a cancellation of its own making; ours has to pass.
+        if isinstance(error, asyncio.CancelledError) and anyio.current_effective_deadline() == -math.inf:
+            raise
+        logger.exception("the egress policy failed, so it denies")
+        return EgressDecision(False, f"{_named(policy)} failed, so it denies; the log has its error")
+
+
+def _decided(policy: EgressPolicy, decision: object) -> EgressDecision:
+    """A policy is the consumer's code, and may give anything."""
+    if not isinstance(decision, EgressDecision):
+        raise TypeError(f"an egress policy gives an EgressDecision, not {type(decision).__name__}")
+    if decision.allowed is True:
+        return decision
+    return EgressDecision(False, decision.reason or f"{_named(policy)} refused it and gave no reason")
+
+
+def _named(policy: EgressPolicy) -> str:
+    return f"the egress policy {type(policy).__name__}"

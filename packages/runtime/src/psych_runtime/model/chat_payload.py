@@ -1,0 +1,87 @@
+"""The chunks in the data of one server-sent event."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any, TypeGuard
+
+from psych_runtime.model.chat_errors import Asked
+from psych_runtime.model.error_words import excerpt
+from psych_runtime_core.errors import ModelErrorKind
+
+Chunk = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """What one event holds. `done` is the mark that ends a stream; nothing behind it is read."""
+
+    chunks: tuple[Chunk, ...] = ()
+    done: bool = False
+
+
+def read_payload(data: str, asked: Asked) -> Payload:
+    """The objects in `data`: the one that it is, or one a line; floats are exact, as `Decimal`.
+
+    Comments, blanks and JSON that is no object hold nothing. Raises the transient `ModelError`
+    `malformed_event` for what is no JSON, and for endless nesting.
+    """
+    text = data.strip()
+    if _says_nothing(text):
+        return Payload()
+    if _ends(text):
+        return Payload(done=True)
+    try:
+        return _lines(text)
+    except (ValueError, RecursionError) as broken:
+        why = "it is nested too deeply" if isinstance(broken, RecursionError) else "it is no JSON"
+        words = f"an event of the stream cannot be read, {why}: {excerpt(data, asked.secrets)}"
+        raise asked.error(ModelErrorKind.TRANSIENT, words, code="malformed_event") from None
+
+
+def _lines(text: str) -> Payload:
+    """`text` as one document, else as one a line."""
+    try:
+        return Payload(_objects(_decoded(text)))
+    except ValueError:
+        lines = [line.strip() for line in text.split("\n")]
+        if len(lines) == 1:
+            raise
+    chunks: list[Chunk] = []
+    for line in lines:
+        if _ends(line):
+            return Payload(tuple(chunks), done=True)
+        if not _says_nothing(line):
+            chunks.extend(_objects(_decoded(line)))
+    return Payload(tuple(chunks))
+
+
+def _says_nothing(text: str) -> bool:
+    return not text or text.startswith(":")
+
+
+def _ends(text: str) -> bool:
+    return len(text) == len("[DONE]") and text.upper() == "[DONE]"
+
+
+def _objects(value: object) -> tuple[Chunk, ...]:
+    return (value,) if _is_chunk(value) else ()
+
+
+def _is_chunk(value: object) -> TypeGuard[Chunk]:
+    return isinstance(value, Mapping)
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        # An exponent of twenty digits: no figure at all, and no reason to lose an answer.
+        return Decimal("NaN")
+
+
+# NaN and Infinity are read too: a provider that does not know a price writes them beside a good answer.
+_decoded = json.JSONDecoder(parse_float=_decimal, parse_constant=Decimal).decode

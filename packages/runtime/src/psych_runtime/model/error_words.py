@@ -1,0 +1,62 @@
+"""A provider's words, made fit to be shown and kept: no markup, no control characters, no secret of ours."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterable, Sequence
+from urllib.parse import quote
+
+from psych_runtime_core.jsonvalue import without_surrogates
+from psych_runtime_core.records.base import cut
+
+MAX_WORDS = 8_192
+MAX_EXCERPT = 200
+
+# One event may hold 8 MiB, and nobody reads more of it than this.
+_READ = 65_536
+# Each reaches to its own end or to that of the text, so no text takes longer than its length.
+_UNSEEN = re.compile(r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(r"<[!/?]?[a-zA-Z][^<>]*>")
+_TERMINAL = re.compile(r"\x1b\[[0-9;?]*[@-~]")
+# C0, C1, and the marks that turn the direction of what follows; blanks stay until they are joined.
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]",
+)
+
+
+def cleaned(text: str, secrets: Sequence[str] = (), limit: int = MAX_WORDS) -> str:
+    """`text` on one line, in at most `limit` characters, with `***` for each of `secrets`."""
+    shown = without_surrogates(_masked(text, secrets)[:_READ])
+    for unwanted in (_UNSEEN, _TAG):
+        shown = unwanted.sub(" ", shown)
+    for unwanted in (_TERMINAL, _CONTROL):
+        shown = unwanted.sub("", shown)
+    # What stood between two halves of a secret may be gone by now.
+    return cut(_masked(" ".join(shown.split()), secrets), limit)
+
+
+def excerpt(text: str, secrets: Sequence[str] = ()) -> str:
+    """The beginning of something that is not words, cleaned alike."""
+    return cleaned(text, secrets, MAX_EXCERPT)
+
+
+def text_of_html(page: str) -> str:
+    """What a page says to a reader."""
+    return html.unescape(_TAG.sub(" ", _UNSEEN.sub(" ", page[:_READ])))
+
+
+def _masked(text: str, secrets: Sequence[str]) -> str:
+    # The longest first: one secret may begin with another.
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        for form in _forms(secret):
+            text = text.replace(form, "***")
+    return text
+
+
+def _forms(secret: str) -> Iterable[str]:
+    """A secret as it is sent, and as it stands in JSON and in a URL."""
+    yield secret
+    yield json.dumps(secret)[1:-1]
+    yield quote(secret, safe="", errors="replace")

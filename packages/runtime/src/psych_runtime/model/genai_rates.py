@@ -1,0 +1,85 @@
+"""A row of genai-prices as a price of ours. It imports that package, and so is imported on first use itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import TypeAlias, TypedDict
+
+from genai_prices import types
+
+from psych_runtime_core.ports.prices import ModelPrice, PriceTier
+
+Stated: TypeAlias = Mapping[str, Decimal | types.TieredPrices]
+
+_REQUIRED = {"input_mtok", "output_mtok"}
+_AUDIO = {"input_audio_mtok", "output_audio_mtok"}
+_RATES = {*_REQUIRED, *_AUDIO, "cache_read_mtok", "cache_write_mtok", "cache_write_1h_mtok"}
+# Fees of tools that a provider runs only when it is asked to; tokens explain all the rest.
+_TOOL_FEES = {
+    "code_executions_kcount",
+    "social_searches_kcount",
+    "storage_searches_kcount",
+    "web_searches_kcount",
+}
+# Usage does not part cached audio from cached text: where the two differ in price, audio has none.
+_CACHED_AUDIO = {"cache_audio_read_mtok"}
+
+
+def price_of(row: types.ModelInfo, at: datetime, tier: str | None) -> ModelPrice | None:
+    """What a row says for a moment and a service tier; None where tokens do not explain what is charged."""
+    if not row.prices:
+        return None
+    stated: Stated = vars(row.get_prices(at, {"service_tier": tier} if tier else None))
+    keys = {key for key, rate in stated.items() if rate is not None} - _TOOL_FEES
+    if keys & _CACHED_AUDIO:
+        keys -= _CACHED_AUDIO | _AUDIO
+    if not _REQUIRED <= keys <= _RATES:
+        return None
+    try:
+        return _price({key: stated[key] for key in keys})
+    except (TypeError, ValueError):
+        # A later release may write what is no rate; no price is better than a guess.
+        return None
+
+
+def _price(stated: Stated) -> ModelPrice:
+    tiered = [rate for rate in stated.values() if isinstance(rate, types.TieredPrices)]
+    thresholds = sorted({tier.start for rate in tiered for tier in rate.tiers})
+    tiers = [PriceTier(threshold, **_rates(stated, threshold)) for threshold in thresholds]
+    return ModelPrice(**_rates(stated, None), tiers=tiers)
+
+
+class _Rates(TypedDict):
+    input: Decimal
+    output: Decimal
+    cache_read: Decimal | None
+    cache_write: Decimal | None
+    cache_write_1h: Decimal | None
+    input_audio: Decimal | None
+    output_audio: Decimal | None
+
+
+def _rates(stated: Stated, threshold: int | None) -> _Rates:
+    """All rates above a threshold, or below the first one."""
+
+    def known(key: str) -> Decimal | None:
+        return _rate(stated[key], threshold) if key in stated else None
+
+    return _Rates(
+        input=_rate(stated["input_mtok"], threshold),
+        output=_rate(stated["output_mtok"], threshold),
+        cache_read=known("cache_read_mtok"),
+        cache_write=known("cache_write_mtok"),
+        cache_write_1h=known("cache_write_1h_mtok"),
+        input_audio=known("input_audio_mtok"),
+        output_audio=known("output_audio_mtok"),
+    )
+
+
+def _rate(stated: Decimal | types.TieredPrices, threshold: int | None) -> Decimal:
+    if not isinstance(stated, types.TieredPrices):
+        return stated
+    reached = [tier.price for tier in stated.tiers if threshold is not None and tier.start <= threshold]
+    return reached[-1] if reached else stated.base

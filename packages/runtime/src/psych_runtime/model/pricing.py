@@ -1,0 +1,131 @@
+"""What a call cost: worked out from its tokens, or as its provider said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal, Inexact
+
+from psych_runtime_core.ports.prices import CostPolicy, ModelPrice, PriceResolver
+from psych_runtime_core.usage import MONEY, Cost, Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PricedCall:
+    """A call as its price is asked for; `reported` is the figure of its provider, `at` when it was made."""
+
+    model: str
+    at: datetime
+    provider: str | None = None
+    usage: Usage | None = None
+    reported: Cost | None = None
+    served_model: str | None = None
+    tier: str | None = None
+
+
+def resolve_cost(
+    call: PricedCall, prices: PriceResolver | None, policy: CostPolicy = "prefer_provider"
+) -> Cost | None:
+    """The cost to record, by whose figure counts; None when it is not known, never 0."""
+    reported = None if policy == "computed" else _reported(call)
+    if reported is not None or policy == "provider_only" or prices is None:
+        return reported
+    return _computed(call, prices)
+
+
+def compute_cost(usage: Usage | None, price: ModelPrice | None, model: str) -> Cost | None:
+    """What these tokens cost, exactly.
+
+    None without usage or price, and when tokens were used of a kind that has no rate. A detail that was left
+    out is priced in what it is a part of, and reasoning is output.
+    """
+    if usage is None or price is None:
+        return None
+    try:
+        cost = _cost(usage, price, model)
+    except Inexact:
+        # More tokens than any sum could hold the cost of.
+        return None
+    return cost if cost is not None and _adds_up(cost) else None
+
+
+def _reported(call: PricedCall) -> Cost | None:
+    cost = call.reported
+    if cost is None or not _adds_up(cost):
+        return None
+    return cost if cost.model else cost.model_copy(update={"model": call.model})
+
+
+def _computed(call: PricedCall, prices: PriceResolver) -> Cost | None:
+    """By the id that was asked for, else by the one that was served."""
+    for model in (call.model, call.served_model):
+        if model is None:
+            continue
+        price = prices.price_for(model, provider=call.provider, at=call.at, tier=call.tier)
+        if price is not None:
+            cost = compute_cost(call.usage, price, model)
+            return cost and cost.model_copy(update={"catalog": prices.catalog})
+    return None
+
+
+# --- the arithmetic -------------------------------------------------------------------------------------
+
+
+def _cost(usage: Usage, price: ModelPrice, model: str) -> Cost | None:
+    rates = price.rates(usage.prompt)
+    input_audio = min(usage.input_audio or 0, usage.input)
+    output_audio = min(usage.output_audio or 0, usage.output)
+    written_1h = usage.cache_write_1h or 0
+    written = max(usage.cache_write or 0, written_1h)
+    parts = (
+        _sum((usage.input - input_audio, rates.input), (input_audio, rates.input_audio)),
+        _sum((usage.output - output_audio, rates.output), (output_audio, rates.output_audio)),
+        _sum((usage.cache_read or 0, rates.cache_read)),
+        _sum((written - written_1h, rates.cache_write), (written_1h, rates.cache_write_1h)),
+    )
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    given, made, read, kept = known
+    return Cost(
+        amount=_total(known),
+        currency=price.currency,
+        model=model,
+        input_amount=given,
+        output_amount=made,
+        cache_read_amount=read,
+        cache_write_amount=kept,
+    )
+
+
+def _sum(*priced: tuple[int, Decimal | None]) -> Decimal | None:
+    """Tokens at their rates; None when there are some without a rate."""
+    used = [(tokens, rate) for tokens, rate in priced if tokens]
+    amounts = [_amount(tokens, rate) for tokens, rate in used if rate is not None]
+    return _total(amounts) if len(amounts) == len(used) else None
+
+
+def _amount(tokens: int, rate: Decimal) -> Decimal:
+    return MONEY.scaleb(MONEY.multiply(tokens, rate), -6)
+
+
+def _total(amounts: list[Decimal]) -> Decimal:
+    total = Decimal(0)
+    for amount in amounts:
+        total = MONEY.add(total, amount)
+    return total
+
+
+# A million amounts of so many digits, before and behind the point, add up within those of MONEY.
+_WHOLE_DIGITS, _DECIMALS = 14, 40
+
+
+def _adds_up(cost: Cost) -> bool:
+    """Whether the sums of a log can hold it: one that they cannot would make the log unreadable."""
+    parts = (cost.input_amount, cost.output_amount, cost.cache_read_amount, cost.cache_write_amount)
+    return all(_is_summable(amount) for amount in (cost.amount, *parts) if amount is not None)
+
+
+def _is_summable(amount: Decimal) -> bool:
+    exponent = amount.as_tuple().exponent
+    return isinstance(exponent, int) and exponent >= -_DECIMALS and amount.adjusted() < _WHOLE_DIGITS

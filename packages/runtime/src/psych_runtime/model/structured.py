@@ -1,0 +1,40 @@
+"""How an answer that must fit a schema is asked of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from psych_runtime_core.errors import ModelError, ModelErrorKind
+from psych_runtime_core.jsonvalue import Json
+from psych_runtime_core.ports.model import ModelCapabilities
+from psych_runtime_core.records.facts import AskedMode
+from psych_runtime_core.spec.model import OutputMode
+
+
+def asked_mode(wanted: OutputMode, able: ModelCapabilities, *, with_tools: bool) -> AskedMode:
+    """How the answer is asked for. Raises the permanent `unsupported_output` where the model cannot do it."""
+    native = able.structured_output == "schema" and (able.structured_with_tools or not with_tools)
+    if wanted == "auto":
+        if native:
+            return "native"
+        return "tool" if able.tools else "prompted"
+    if wanted == "native" and not native:
+        beside = " while tools are offered" if able.structured_output == "schema" else ""
+        raise _unsupported(f"it cannot bind an answer to a schema{beside}")
+    if wanted == "tool" and not able.tools:
+        raise _unsupported("it cannot call tools")
+    return wanted
+
+
+def schema_on_the_wire(
+    mode: AskedMode | None, able: ModelCapabilities, schema: Mapping[str, Json] | None
+) -> Mapping[str, Json] | None:
+    """The schema that goes along: to bind the answer, or for a promise of JSON where no more is to be had."""
+    if mode == "native" or (mode == "prompted" and able.structured_output == "json"):
+        return schema
+    return None
+
+
+def _unsupported(why: str) -> ModelError:
+    message = f"this model does not take the Spec's output_mode: {why}; use output_mode='auto' or another model"
+    return ModelError(ModelErrorKind.PERMANENT, message, code="unsupported_output")

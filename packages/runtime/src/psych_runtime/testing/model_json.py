@@ -1,0 +1,168 @@
+"""Model calls as JSON: what was asked, by whom, what was streamed and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, replace
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from psych_runtime.model.transient import classify
+from psych_runtime_core.errors import (
+    AccessDenied,
+    CredentialNotFound,
+    ModelError,
+    ModelErrorKind,
+    ResponseTooLarge,
+)
+from psych_runtime_core.messages import Media, Message, ToolDefinition
+from psych_runtime_core.ports.model import (
+    MediaDelta,
+    ModelCallContext,
+    ModelCapabilities,
+    ModelRequest,
+    OpaqueDelta,
+    ReasoningDelta,
+    RefusalDelta,
+    StreamDone,
+    StreamEvent,
+    TextDelta,
+    ToolCallDelta,
+)
+from psych_runtime_core.records.tree import plain
+from psych_runtime_core.scope import Scope
+
+JsonTree = dict[str, Any]
+
+_EVENTS: Mapping[str, type[StreamEvent]] = {
+    "text": TextDelta,
+    "reasoning": ReasoningDelta,
+    "refusal": RefusalDelta,
+    "tool_call": ToolCallDelta,
+    "media": MediaDelta,
+    "opaque": OpaqueDelta,
+    "done": StreamDone,
+}
+_TAGS = {kind: tag for tag, kind in _EVENTS.items()}
+_READERS: Mapping[str, TypeAdapter[StreamEvent]] = {tag: TypeAdapter(kind) for tag, kind in _EVENTS.items()}
+_CAPABILITIES = TypeAdapter(ModelCapabilities)
+# Trace headers may be anything, and a recording holds no header.
+_UNWRITTEN = frozenset({"headers"})
+
+
+def request_json(request: ModelRequest) -> JsonTree:
+    """What decides the answer; fields at their defaults are left out, media are named by their SHA-256."""
+    messages = tuple(_without_bytes(message) for message in request.messages)
+    tree = _fields(replace(request, messages=messages, tools=()))
+    return {**tree, "tools": [_told(tool) for tool in request.tools]} if request.tools else tree
+
+
+def context_json(context: ModelCallContext) -> JsonTree:
+    """Who asks, and where in which Run; no headers."""
+    return _fields(context)
+
+
+def capabilities_json(capabilities: ModelCapabilities) -> JsonTree:
+    return _fields(capabilities)
+
+
+def capabilities_of(tree: JsonTree) -> ModelCapabilities:
+    return _CAPABILITIES.validate_python(tree)
+
+
+def event_json(event: StreamEvent) -> JsonTree:
+    """An event by its `type`. Raises `TypeError` for what is none."""
+    tag = _TAGS.get(type(event))
+    if tag is None:
+        raise TypeError(f"the stream yielded {type(event).__name__}; yield TextDelta(…) and its kin")
+    if isinstance(event, MediaDelta):
+        event = replace(event, media=_named(event.media))
+    return {"type": tag, **_fields(event)}
+
+
+def event_of(tree: JsonTree) -> StreamEvent:
+    """The event of such a tree. Raises `ValueError` for any other."""
+    given = dict(tree)
+    reader = _READERS.get(given.pop("type", ""))
+    if reader is None:
+        raise ValueError(f"{tree.get('type')!r} is no type of an event")
+    return reader.validate_python(given)
+
+
+def error_json(error: Exception) -> JsonTree:
+    """An error by its `type`; one that no client may raise as the `ModelError` that it means."""
+    match error:
+        case ModelError():
+            names = ("message", "code", "status", "retry_after_seconds", "request_id", "provider", "model")
+            told = {name: getattr(error, name) for name in names if getattr(error, name) is not None}
+            return {"type": "model_error", "kind": error.kind.value, **told}
+        case AccessDenied():
+            return {"type": "access_denied", "subject": error.subject, "reason": error.reason}
+        case CredentialNotFound():
+            return {"type": "credential_not_found", "name": error.name}
+        case ResponseTooLarge():
+            return {
+                "type": "response_too_large",
+                "origin": error.origin,
+                "limit_bytes": error.limit_bytes,
+            }
+        case _:
+            kind, retry_after = classify(error)
+            meant = ModelErrorKind(kind.value), f"{type(error).__name__}: {error}"
+            return error_json(ModelError(*meant, retry_after_seconds=retry_after))
+
+
+def error_of(tree: JsonTree, scope: Scope) -> Exception:
+    """The error of such a tree, met by a call of `scope`. Raises `ValueError` for any other tree."""
+    try:
+        match tree:
+            case {"type": "model_error", "kind": kind, "message": message, **told}:
+                return ModelError(ModelErrorKind(kind), message, **told)
+            case {"type": "access_denied", "subject": subject, "reason": reason}:
+                return AccessDenied(subject, reason)
+            case {"type": "credential_not_found", "name": name}:
+                return CredentialNotFound(scope, name)
+            case {"type": "response_too_large", "origin": origin, "limit_bytes": limit}:
+                return ResponseTooLarge(origin, limit)
+            case _:
+                raise ValueError(f"{tree.get('type')!r} is no type of an error")
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+
+
+def _fields(value: Any) -> JsonTree:
+    """The fields of a dataclass that are not at their defaults."""
+    tree: JsonTree = {}
+    for field in fields(value):
+        held = getattr(value, field.name)
+        default = field.default if field.default_factory is MISSING else field.default_factory()
+        if field.name not in _UNWRITTEN and (default is MISSING or held != default):
+            tree[field.name] = plain(held)
+    return tree
+
+
+def _told(tool: ToolDefinition) -> JsonTree:
+    """What a provider is told of a tool; how it is run here says nothing of the answer."""
+    told = {"name": tool.name, "description": tool.description, "parameters": plain(tool.parameters)}
+    return {**told, "strict": True} if tool.strict else told
+
+
+def _without_bytes(message: Message) -> Message:
+    """`message` with its media named."""
+    name = "parts" if message.role == "assistant" else "content"
+    parts = getattr(message, name)
+    if isinstance(parts, str):
+        return message
+    named = tuple(
+        part.model_copy(update={"media": _named(part.media)}) if hasattr(part, "media") else part
+        for part in parts
+    )
+    return message.model_copy(update={name: named})
+
+
+def _named(media: Media) -> Media:
+    """`media` by its digest, where it holds bytes."""
+    if media.data is None:
+        return media
+    return media.model_copy(update={"data": None, "blob_key": f"sha256:{media.sha256}"})
