@@ -205,7 +205,7 @@ def test_one_runtime_and_one_store_serve_two_event_loops() -> None:
     store = InMemoryStore()
     runtime = Runtime(store=store, model=working(1).turn("Again."), registry=fast())
 
-    async def asked() -> str:
+    async def asked() -> object:
         worker = Worker(runtime)
         running = asyncio.create_task(worker.run())
         run_id = (await dispatch(store, agent("look_up"), ACME, input="Hello.")).run_id

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any
+from datetime import datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from packages.core.tests.logs import calling
-from packages.core.tests.plans import plan
+from packages.core.tests.plans import HASH, plan
 from psych_runtime.testing.clock import START
 from psych_runtime.testing.log_builder import LogBuilder
-from psych_runtime_core.engine.effects import ModelProblem
+from psych_runtime_core.engine.decide import next_effects
+from psych_runtime_core.engine.effects import Append, ModelProblem, Park
 from psych_runtime_core.engine.retry import failed_call, retry_delay
+from psych_runtime_core.ids import RunId
 from psych_runtime_core.records.facts import ToolFailure
 from psych_runtime_core.records.turn import ModelCallFailed
 from psych_runtime_core.usage import Usage
@@ -23,9 +27,15 @@ from psych_runtime_core.usage import Usage
 NOW = START + timedelta(seconds=100)
 TRANSIENT = ToolFailure(kind="transient", message="busy", transient=True)
 GONE = ToolFailure(kind="permanent", message="no such model", code="model_not_found")
+EMPTY = ToolFailure(kind="empty_response", message="nothing", transient=True)
 NEVER = [
-    ToolFailure(kind=kind, message="no")
-    for kind in ("permanent", "auth", "content_filter", "context_overflow")
+    ToolFailure(kind=kind, message="no", code=code)
+    for kind in (
+        *("permanent", "auth", "content_filter", "context_overflow"),
+        *("access_denied", "credential_not_found", "invalid_prompt"),
+    )
+    for code in (None, "model_not_found")
+    if (kind, code) != ("permanent", "model_not_found")
 ]
 
 
@@ -111,9 +121,32 @@ def test_what_follows_a_failed_call(
     assert decided(ring.after(log, failure)) == answer
 
 
-@pytest.mark.parametrize("failure", NEVER, ids=lambda failure: failure.kind)
-def test_what_is_not_transient_is_not_shopped_around(failure: ToolFailure) -> None:
-    assert decided(RING.after(calling(), failure)) == STOP
+# Where in its round a failing model stands.
+PLACES: dict[str, tuple[Fallbacks, Callable[[], LogBuilder]]] = {
+    "alone": (ALONE, calling),
+    "first": (RING, calling),
+    "second": (RING, second),
+    "last": (RING, third),
+}
+CELLS = [
+    *[("alone", failure, ("retry", "test-model", LATER)) for failure in (TRANSIENT, EMPTY)],
+    *[("first", failure, ("retry", "b", AT_ONCE)) for failure in (TRANSIENT, EMPTY, GONE)],
+    *[("second", failure, ("retry", "c", AT_ONCE)) for failure in (TRANSIENT, EMPTY, GONE)],
+    *[("last", failure, ("retry", "test-model", LATER)) for failure in (TRANSIENT, EMPTY, GONE)],
+    ("alone", GONE, STOP),
+    *[(place, failure, STOP) for place in PLACES for failure in NEVER],
+]
+
+
+@pytest.mark.parametrize(
+    ("place", "failure", "answer"),
+    [pytest.param(*cell, id=f"{cell[0]}-{cell[1].kind}-{cell[1].code}") for cell in CELLS],
+)
+def test_what_follows_each_kind_of_failure_at_each_place_of_the_round(
+    place: str, failure: ToolFailure, answer: tuple[str, str | None, bool]
+) -> None:
+    ring, log = PLACES[place]
+    assert decided(ring.after(log(), failure)) == answer
 
 
 def test_a_later_name_whose_own_hint_has_not_passed_is_skipped_at_once() -> None:
@@ -152,6 +185,70 @@ def test_a_retry_lies_before_the_deadline() -> None:
     assert decided(record) == STOP
 
 
+def test_what_is_left_of_another_models_hint_is_spread_as_well() -> None:
+    moments = set[datetime]()
+    for n in range(50):
+        log = LogBuilder(run_id=RunId(f"run_{n}")).admitted().attempt().turn().model_started()
+        log.model_failed(failure=hinted(200), next_model="b").model_started()
+        asked_at = log.state().lanes[""].tried["test-model"]
+        record = Fallbacks(names=("b",)).after(log, hinted(300))
+        assert (record.next_model, record.retry_at is not None) == ("test-model", True)
+        assert record.retry_at is not None
+        assert asked_at <= record.retry_at <= asked_at + timedelta(seconds=5)
+        moments.add(record.retry_at)
+    assert len(moments) == 50
+
+
+def test_what_is_left_of_another_models_hint_shortens_no_pause() -> None:
+    log = second(hinted(100.05))
+    asked_at = log.state().lanes[""].tried["test-model"]
+    state = log.state()
+    problem = ModelProblem(hinted(300))
+    record = failed_call(plan("b"), state, state.lanes[""], problem, asked_at - timedelta(seconds=0.001))
+    assert record.retry_at is not None
+    assert record.retry_at - asked_at > timedelta(seconds=0.2)
+
+
+def test_the_next_turn_starts_with_the_first_name_again() -> None:
+    log = second(GONE).model_finished(calls=[("pay", {"n": 1})]).refused().turn().model_started()
+    assert log.state().lanes[""].model == "test-model"
+    assert decided(RING.after(log, TRANSIENT)) == ("retry", "b", AT_ONCE)
+
+
+# --- a crash -----------------------------------------------------------------------------------------------
+
+
+def test_a_new_attempt_neither_shortens_nor_repeats_the_wait() -> None:
+    made = plan("b", transient_retry_budget=8)
+    later = NOW + timedelta(seconds=20)
+    log = calling().model_failed(retry_at=later)
+    before = next_effects({HASH: made}, log.state(), NOW)
+    after = next_effects({HASH: made}, log.attempt().state(), NOW)
+    assert before == after == (Park(until=later),)
+    (called,) = next_effects({HASH: made}, log.state(), later)
+    assert isinstance(called, Append)
+    assert [record.type for record in called.records] == ["model_call_started"]
+
+
+def test_a_new_attempt_does_not_refill_the_budget() -> None:
+    spent = Fallbacks(names=(), budget=2)
+    log = calling().model_failed().model_started().model_failed().attempt().model_started()
+    assert log.state().lanes[""].retries_used == 2
+    assert decided(spent.after(log, TRANSIENT)) == STOP
+
+
+def test_a_try_that_a_crash_lost_costs_nothing() -> None:
+    spent = Fallbacks(names=(), budget=1)
+    log = calling().attempt().model_started()
+    assert decided(spent.after(log, TRANSIENT)) == ("retry", "test-model", LATER)
+
+
+def test_a_budget_is_of_the_lane_and_not_of_the_turn() -> None:
+    spent = Fallbacks(budget=1)
+    log = second().model_finished(calls=[("pay", {"n": 1})]).refused().turn().model_started()
+    assert decided(spent.after(log, TRANSIENT)) == STOP
+
+
 # --- the delay -------------------------------------------------------------------------------------------
 
 keys = st.text(max_size=20)
@@ -174,11 +271,22 @@ def test_a_delay_depends_on_its_arguments_alone(n: int, hint: float | None, key:
     assert retry_delay(n, hint, key) == retry_delay(n, hint, key)
 
 
-def test_five_hundred_runs_come_back_spread_out() -> None:
-    delays = sorted(retry_delay(1, 10.0, f"run_{n}::1:1") for n in range(500))
-    busiest: Any = max(sum(start <= delay < start + 0.1 for delay in delays) for start in delays)
-    assert delays[0] >= 10.0
-    assert busiest < 100
+def busiest_and_mean(moments: list[float]) -> tuple[int, float]:
+    """How many come in the busiest second, and in each on average, from the first to the last."""
+    first, last = min(moments), max(moments)
+    seconds = Counter(math.floor(moment - first) for moment in moments)
+    return max(seconds.values()), len(moments) / math.ceil(last - first)
+
+
+@pytest.mark.parametrize(("n", "hint"), [(5, None), (6, None), (7, None), (9, None), (1, 60.0), (3, 600.0)])
+def test_five_hundred_runs_refused_in_one_second_come_back_spread_out(n: int, hint: float | None) -> None:
+    earliest = hint if hint is not None else min(0.5 * 2 ** (n - 1), 30) / 2
+    refused = [run / 500 for run in range(500)]
+    delays = [retry_delay(n, hint, f"run_{run}::1:{n}") for run in range(500)]
+    busiest, mean = busiest_and_mean([at + delay for at, delay in zip(refused, delays, strict=True)])
+    assert min(delays) >= earliest
+    assert busiest <= 3 * mean
+    assert mean < 500 / 3
 
 
 def test_the_spread_is_that_of_every_release() -> None:

@@ -10,15 +10,20 @@ from typing import Any
 
 import pytest
 
+from psych_runtime.model.chat_errors import Asked, error_of_reply
 from psych_runtime.model.transient import classify
 from psych_runtime_core.errors import (
     AccessDenied,
     ConversationError,
+    CredentialNotFound,
     ModelError,
     ModelErrorKind,
+    RequestFailed,
+    ResponseTooLarge,
     TransientError,
 )
 from psych_runtime_core.records.facts import FailureKind
+from psych_runtime_core.scope import Scope
 
 
 class StatusError(Exception):
@@ -64,6 +69,12 @@ PERMANENT_STATUSES: list[object] = [
 ]
 
 
+class CredentialWithStatus(CredentialNotFound):
+    """Neither its status nor anything else makes it pass."""
+
+    status_code = 503
+
+
 class Opaque(Exception):
     """It raises when it is looked at."""
 
@@ -83,7 +94,12 @@ CASES = [
     (TimeoutError(), "transient"),
     (ConnectionResetError(), "transient"),
     (socket.gaierror(socket.EAI_NONAME, "no such host"), "transient"),
+    (RequestFailed("https://api.example.com", "connect", "refused", sent=False), "transient"),
+    (RequestFailed("https://api.example.com", "read", "reset", sent=True), "transient"),
     (AccessDenied("a model", "not yours"), "access_denied"),
+    (CredentialNotFound(Scope(tenant="acme"), "openai"), "credential_not_found"),
+    (CredentialWithStatus(Scope(tenant="acme"), "openai"), "credential_not_found"),
+    (ResponseTooLarge("https://api.example.com", 65_536), "permanent"),
     (OSError(errno.ENOENT, "no file"), "permanent"),
     (ConversationError(3, "a bug"), "permanent"),
     (KeyError("choices"), "permanent"),
@@ -96,6 +112,13 @@ CASES = [
 @pytest.mark.parametrize(("error", "kind"), [pytest.param(*case, id=f"{case[0]!r}") for case in CASES])
 def test_an_error_has_one_kind(error: BaseException, kind: str) -> None:
     assert classify(error) == (FailureKind(kind), None)
+
+
+@pytest.mark.parametrize("status", range(400, 600))
+def test_a_status_means_the_same_on_an_error_of_any_sdk_as_in_a_reply(status: int) -> None:
+    kind, _ = classify(StatusError(status))
+    reply = error_of_reply(status, {}, b"", Asked(provider="p", model="m"))
+    assert kind.value == reply.kind.value
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,13 @@ from psych_runtime.testing.fake_model import (
     ToolCallScript,
 )
 from psych_runtime.testing.virtual import run_virtual
-from psych_runtime_core.messages import FinishReason
+from psych_runtime_core.messages import FinishReason, Media
 from psych_runtime_core.ports.model import (
+    MediaDelta,
     ModelCallContext,
+    ModelCapabilities,
     ModelRequest,
+    OpaqueDelta,
     ReasoningDelta,
     RefusalDelta,
     StreamDone,
@@ -58,13 +61,17 @@ calls = st.builds(
     st.text(min_size=1),
     raw_arguments=any_text,
     call_id=st.none() | st.just("provider-1"),
+    opaque=st.none() | st.just({"sig": 1}),
 )
+PICTURE = Media(media_type="image/png", data=b"png")
 turns = st.builds(
     FakeTurn,
     any_text | st.lists(any_text),
     tool_calls=st.lists(calls | st.tuples(st.just("f"), st.dictionaries(st.text(), st.text())), max_size=3),
     reasoning=st.none() | any_text | st.lists(any_text),
     refusal=st.none() | any_text,
+    opaque=st.none() | st.just("sig"),
+    media=st.lists(st.just(PICTURE), max_size=2),
     usage=st.none() | st.just(USAGE),
 )
 
@@ -101,20 +108,53 @@ def test_a_character_split_over_two_chunks_arrives_as_one() -> None:
 
 async def test_everything_of_a_turn_is_sent_in_order() -> None:
     cost = Cost(amount=Decimal("0.01"))
-    call = ToolCallScript("pay", raw_arguments='{"n":', call_id="p1", fragments=["{", '"n":'])
+    call = ToolCallScript("pay", raw_arguments='{"n":', call_id="p1", fragments=["{", '"n":'], opaque=7)
     model = FakeModel().turn(
-        "so", reasoning="hm", refusal="no", tool_calls=[call, ("get", {"q": "ä"})], usage=None, cost=cost
+        "so",
+        reasoning="h m",
+        refusal="no",
+        opaque={"sig": 1},
+        media=[PICTURE, MediaDelta(PICTURE, "cat")],
+        tool_calls=[call, ("get", {"q": "ä"})],
+        usage=None,
+        cost=cost,
     )
     assert await events(model) == [
-        ReasoningDelta("hm"),
+        ReasoningDelta("h "),
+        ReasoningDelta("m", {"sig": 1}),
         TextDelta("so"),
         RefusalDelta("no"),
-        ToolCallDelta(0, "p1", "pay", "{"),
+        MediaDelta(PICTURE),
+        MediaDelta(PICTURE, "cat"),
+        ToolCallDelta(0, "p1", "pay", "{", 7),
         ToolCallDelta(0, arguments_fragment='"n":'),
         ToolCallDelta(1, None, "get", '{"q": '),
         ToolCallDelta(1, arguments_fragment='"ä"}'),
         StreamDone(FinishReason.TOOL_CALLS, usage=None, cost=cost),
     ]
+
+
+@pytest.mark.parametrize(
+    ("turn", "marked"),
+    [
+        (FakeTurn("a b", opaque=1), [TextDelta("a "), TextDelta("b", 1)]),
+        (FakeTurn("a", reasoning="hm", opaque=1), [ReasoningDelta("hm", 1), TextDelta("a")]),
+        (FakeTurn(refusal="no", opaque=1), [OpaqueDelta("fake", 1), RefusalDelta("no")]),
+    ],
+    ids=["on the text", "on the reasoning", "alone"],
+)
+async def test_a_mark_stands_on_what_was_thought_or_said(turn: FakeTurn, marked: list[StreamEvent]) -> None:
+    streamed = await events(FakeModel().turn(lambda _request, _context: turn))
+    assert streamed[:-1] == marked
+
+
+async def test_a_model_is_what_it_is_made_as() -> None:
+    model = FakeModel(known_models=["a"], capabilities=ModelCapabilities(tools=False))
+    assert await model.known_models(context()) == ("a",)
+    assert not model.capabilities("a").tools
+    assert await FakeModel().known_models(context()) == ("fake-standard", "fake-reasoning")
+    capable = FakeModel().capabilities("any")
+    assert (capable.structured_output, capable.structured_with_tools) == ("schema", True)
 
 
 @pytest.mark.parametrize(

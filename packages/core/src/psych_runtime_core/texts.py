@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from psych_runtime_core.jsonvalue import json_text
 from psych_runtime_core.records.facts import ToolOutcome
 from psych_runtime_core.records.tool import ToolCallFinished
+from psych_runtime_core.spoken import content_of_input, text_of_content
 
-SPOKEN_KEYS = ("message", "input", "text", "prompt")
 ABORTED = (
     "This call was stopped before its end: nothing of it, or a part of it, may be done."
     " Doing it again may do that part twice. Check what was done, and call it again only for what is missing."
@@ -20,12 +20,8 @@ UNKNOWN = (
 
 
 def text_of_input(payload: Mapping[str, object]) -> str:
-    """The first text under `SPOKEN_KEYS` that is not blank; else the compact JSON; of `{}` nothing."""
-    for key in SPOKEN_KEYS:
-        said = payload.get(key)
-        if isinstance(said, str) and said.strip():
-            return said
-    return json_text(payload) if payload else ""
+    """What an input says, as people read it: its text, pictures and documents by their kind."""
+    return text_of_content(content_of_input(payload))
 
 
 def text_of_result(finished: ToolCallFinished) -> str:

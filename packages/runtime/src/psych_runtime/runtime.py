@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING, Self, get_args
 
+from psych_runtime.model.clients import the_transport
+from psych_runtime.model.genai_prices import DEFAULT_PRICES
 from psych_runtime.tools.permits import Permits
 from psych_runtime.tools.registry import ToolRegistry
 from psych_runtime.tools.selectors import Selectors
@@ -13,8 +16,13 @@ from psych_runtime.tools.threads import ToolThreads
 from psych_runtime_core.clock import Clock
 from psych_runtime_core.ports.model import ModelClient
 from psych_runtime_core.ports.policy import AllowAll, Policy
+from psych_runtime_core.ports.prices import CostPolicy, PriceResolver
+from psych_runtime_core.ports.secrets import SecretResolver
 from psych_runtime_core.ports.store import Store
 from psych_runtime_core.spec.validate.context import ValidationContext
+
+if TYPE_CHECKING:
+    from psych_runtime.egress.transport import HttpTransport
 
 # A result over this many bytes of JSON needs a blob store.
 BLOB_OFFLOAD_BYTES = 300_000
@@ -24,9 +32,11 @@ BLOB_OFFLOAD_BYTES = 300_000
 class Runtime:
     """A frozen set of ports, one per process. It holds pools, and nothing of any Run.
 
-    `approval_selectors` say which calls need a person (`()`: none); `clock` is the store's own, and naming
-    another is `ValueError`; `tool_threads` bounds the threads of synchronous tools; results over
-    `blob_offload_bytes` are not kept.
+    `approval_selectors` say which calls need a person (`()`: none); `secrets` resolves credentials by name;
+    `prices` None leaves the providers' own figures, and `cost_policy` says whose counts; `transport` is the
+    one way out over HTTP, the model client's unless given; `clock` is the store's own, and naming another is
+    `ValueError`; `tool_threads` bounds the threads of synchronous tools; results over `blob_offload_bytes`
+    are not kept. `aclose()`, or leaving `async with`, closes what was opened here, and nothing given.
     """
 
     _: KW_ONLY
@@ -35,6 +45,10 @@ class Runtime:
     registry: ToolRegistry
     policy: Policy = field(default_factory=AllowAll)
     approval_selectors: Sequence[str] = ("@destructive",)
+    secrets: SecretResolver | None = None
+    prices: PriceResolver | None = DEFAULT_PRICES
+    cost_policy: CostPolicy = "prefer_provider"
+    transport: HttpTransport | None = None
     clock: Clock | None = None
     tool_threads: int = 32
     blob_offload_bytes: int = BLOB_OFFLOAD_BYTES
@@ -45,7 +59,10 @@ class Runtime:
             raise ValueError("clock is not the store's; leave it out, or give the store that clock")
         if self.tool_threads < 1 or self.blob_offload_bytes < 1:
             raise ValueError("tool_threads and blob_offload_bytes are 1 or more")
+        if self.cost_policy not in get_args(CostPolicy):
+            raise ValueError(f"cost_policy is {self.cost_policy!r}; give one of {get_args(CostPolicy)}")
         Selectors(self.approval_selectors)
+        the_transport(self.transport, self.model)
 
     @cached_property
     def selectors(self) -> Selectors:
@@ -59,6 +76,29 @@ class Runtime:
     def permits(self) -> Permits:
         return Permits()
 
+    @property
+    def http(self) -> HttpTransport:
+        """The one way out over HTTP."""
+        return the_transport(self.transport, self.model) or self._own_transport
+
+    @cached_property
+    def _own_transport(self) -> HttpTransport:
+        from psych_runtime.egress.transport import HttpTransport
+
+        return HttpTransport()
+
+    async def aclose(self) -> None:
+        """Close what was opened here; the Runtime can still be used, and opens it anew."""
+        opened: HttpTransport | None = vars(self).get("_own_transport")
+        if opened is not None:
+            await opened.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_exc: object) -> None:
+        await self.aclose()
+
     def validation_context(self) -> ValidationContext:
         """What this process can serve, for `publish`: the registered tools."""
         return ValidationContext(registered_tools=frozenset(self.registry.names))
@@ -68,11 +108,17 @@ def _check_ports(runtime: Runtime) -> None:
     """Raise `TypeError` for a port of the wrong shape, before any Run meets it."""
     needs = {
         "store": ("commit claim changes", "open one: async with open_store(URL) as store"),
-        "model": ("stream provider", "give a ModelClient"),
+        "model": ("stream provider capabilities", "give a ModelClient"),
         "registry": ("require names", "give a ToolRegistry"),
         "policy": ("allow_run allow_tool permitted_tools", "give a Policy; AllowAll is the base to subclass"),
     }
-    for name, (attributes, cure) in needs.items():
+    optional = {
+        "secrets": ("resolve", "give a SecretResolver, such as InMemorySecretResolver"),
+        "prices": ("price_for", "give a PriceResolver, such as StaticPriceTable"),
+        "transport": ("request stream", "give an HttpTransport"),
+    }
+    given = {name: need for name, need in optional.items() if getattr(runtime, name) is not None}
+    for name, (attributes, cure) in (needs | given).items():
         port = getattr(runtime, name)
         absent = [attribute for attribute in attributes.split() if not hasattr(port, attribute)]
         if absent:

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from functools import partial
-from typing import TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import anyio
 
 from psych_runtime.api.access import header_of, scope_of
-from psych_runtime.api.arguments import identifier, of_kind, seconds
+from psych_runtime.api.arguments import Spoken, identifier, of_kind, seconds
 from psych_runtime.api.dispatch import Dispatched, dispatch
 from psych_runtime.api.publish import publish
 from psych_runtime.api.views import answer
 from psych_runtime.attempt.first import first_of
+from psych_runtime.model.genai_prices import DEFAULT_PRICES
 from psych_runtime.runtime import BLOB_OFFLOAD_BYTES, Runtime
 from psych_runtime.tools.registry import ToolRegistry
 from psych_runtime.worker.slots import Awaited, current_slots
 from psych_runtime.worker.worker import Worker
 from psych_runtime_core.clock import Clock
 from psych_runtime_core.ids import RunId, VersionHash
-from psych_runtime_core.jsonvalue import Json
+from psych_runtime_core.messages import Part
 from psych_runtime_core.ports.model import ModelClient
 from psych_runtime_core.ports.policy import AllowAll, Policy
+from psych_runtime_core.ports.prices import CostPolicy, PriceResolver
+from psych_runtime_core.ports.secrets import SecretResolver
 from psych_runtime_core.ports.store import Store
 from psych_runtime_core.scope import Scope
 from psych_runtime_core.spec.agent import AgentSpec
@@ -32,6 +35,9 @@ from psych_runtime_core.spec.document import Spec
 from psych_runtime_core.version import Version, compute_hash
 from psych_runtime_core.views.answer import AnswerView
 from psych_runtime_memory import InMemoryStore
+
+if TYPE_CHECKING:
+    from psych_runtime.egress.transport import HttpTransport
 
 # How long a session that is left lets its Runs finish what is in flight.
 DRAIN_SECONDS = 5.0
@@ -41,7 +47,7 @@ ALLOW_ALL = AllowAll()
 class DispatchOptions(TypedDict, total=False):
     """What `Session.start` and `ask` hand on to `dispatch`."""
 
-    input: Mapping[str, Json] | str | None
+    input: Spoken | None
     idempotency_key: str | None
     deadline_seconds: float | None
     delay_seconds: float | None
@@ -60,6 +66,10 @@ async def session(  # noqa: PLR0913 - each port of a Runtime by its name, so tha
     concurrency: int = 4,
     policy: Policy = ALLOW_ALL,
     approval_selectors: Sequence[str] = ("@destructive",),
+    secrets: SecretResolver | None = None,
+    prices: PriceResolver | None = DEFAULT_PRICES,
+    cost_policy: CostPolicy = "prefer_provider",
+    transport: HttpTransport | None = None,
     clock: Clock | None = None,
     tool_threads: int = 32,
     blob_offload_bytes: int = BLOB_OFFLOAD_BYTES,
@@ -77,6 +87,10 @@ async def session(  # noqa: PLR0913 - each port of a Runtime by its name, so tha
         registry=_registry(registry, tools),
         policy=policy,
         approval_selectors=approval_selectors,
+        secrets=secrets,
+        prices=prices,
+        cost_policy=cost_policy,
+        transport=transport,
         clock=clock,
         tool_threads=tool_threads,
         blob_offload_bytes=blob_offload_bytes,
@@ -92,6 +106,7 @@ async def session(  # noqa: PLR0913 - each port of a Runtime by its name, so tha
         with anyio.CancelScope(shield=True):
             await worker.drain(DRAIN_SECONDS)
             await asyncio.wait([running])
+            await runtime.aclose()
         # What the body raises comes out as it is, and nobody asks for this one then.
         if not running.cancelled():
             running.exception()
@@ -133,12 +148,15 @@ class Session:
     async def start(
         self,
         what: Spec | Version | str,
-        message: str | None = None,
+        message: str | Sequence[Part] | None = None,
         *,
         scope: Scope | None = None,
         **options: Unpack[DispatchOptions],
     ) -> Dispatched:
-        """Begin a Run of a Spec, a Version or a hash; `message` is its input. Raises as `dispatch` does."""
+        """Begin a Run of a Spec, a Version or a hash; `message`, a text or parts, is its input.
+
+        Raises as `dispatch` does.
+        """
         if message is not None:
             if "input" in options:
                 raise TypeError("give message or input, not both: a message is the input")
@@ -150,7 +168,7 @@ class Session:
     async def ask(
         self,
         what: Spec | Version | str,
-        message: str | None = None,
+        message: str | Sequence[Part] | None = None,
         *,
         timeout: float = 120.0,
         scope: Scope | None = None,

@@ -62,6 +62,7 @@ SINGLE: Mapping[str, AddressKind] = {
     "192.0.0.192": "metadata",
     "2606:4700::1%1": "metadata",
     "::1%lo": "metadata",
+    "::ffff:8.8.8.8%1": "metadata",
     "fd00:ec2::254": "metadata",
     "fe80::1%eth0": "metadata",
 }

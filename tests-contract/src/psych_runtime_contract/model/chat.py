@@ -51,7 +51,7 @@ def calls(*fragments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def encoded(payload: Payload) -> bytes:
-    """The bytes of a payload: compact JSON in UTF-8; half a character, which has no form there, as an escape."""
+    """The bytes of a payload: compact JSON in UTF-8, where half a character has no form but an escape."""
     if isinstance(payload, bytes):
         return payload
     if isinstance(payload, str):

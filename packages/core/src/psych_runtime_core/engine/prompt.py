@@ -26,7 +26,8 @@ from psych_runtime_core.records.run import RunAdmitted
 from psych_runtime_core.records.tool import ToolCallFinished, ToolCallStarted
 from psych_runtime_core.records.turn import ModelCallFailed, ModelCallFinished, ModelCallStarted, TurnStarted
 from psych_runtime_core.spec.agent import AgentSpec
-from psych_runtime_core.texts import text_of_input, text_of_result
+from psych_runtime_core.spoken import content_of_input
+from psych_runtime_core.texts import text_of_result
 
 # What every provider takes as the name of a tool.
 _FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
@@ -185,9 +186,9 @@ class Conversation:
         self._origins.append(origin)
 
     def _say_as_user(self, payload: Mapping[str, object], origin: Origin) -> None:
-        text = text_of_input(payload)
-        if text:
-            self._say(UserMessage(content=text), origin)
+        content = content_of_input(payload)
+        if content:
+            self._say(UserMessage(content=content), origin)
 
     def _answer(self, record: ModelCallFinished) -> None:
         message = _with_plain_names(record.message)

@@ -95,7 +95,7 @@ def _next_round(
 
 
 def _pause_of_another(n: int, left: timedelta, key: str) -> float:
-    """Seconds until a model may be called that is not the one that failed; `left` is what its hint still asks.
+    """Seconds until a model that did not fail now may be called; `left` is what its own hint still asks.
 
     Runs that were refused together have equal hints, so what is left of one is spread as well.
     """

@@ -10,7 +10,7 @@ from psych_runtime_core.ids import RunId
 from psych_runtime_core.jsonvalue import FrozenDict, Json
 from psych_runtime_core.messages import FinishReason, Media, Message, ToolDefinition
 from psych_runtime_core.scope import Scope
-from psych_runtime_core.spec.model import PromptCache, ReasoningEffort
+from psych_runtime_core.spec.model import REQUEST_KEYS, PromptCache, ReasoningEffort
 from psych_runtime_core.usage import Cost, Usage
 
 
@@ -95,8 +95,12 @@ class ModelRequest:
     options: Mapping[str, Json] = FrozenDict()
 
     def __post_init__(self) -> None:
-        for fault in self._faults():
+        for fault in (*self._faults(), *self._taken_options()):
             raise ValueError(fault)
+
+    def _taken_options(self) -> Iterator[str]:
+        for key in sorted(REQUEST_KEYS.intersection(self.options)):
+            yield f"options hold {key!r}, which the request sets itself; leave it out"
 
     def _faults(self) -> Iterator[str]:
         if not 1 <= len(self.model) <= 256:

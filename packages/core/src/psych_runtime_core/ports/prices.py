@@ -143,7 +143,7 @@ def _rate(name: str, written: object) -> Decimal:
     except InvalidOperation:
         raise ValueError(f'{name} is {written!r}; give a number, such as "2.50"') from None
     if not rate.is_finite() or not 0 <= rate < _TOO_MUCH:
-        raise ValueError(f"{name} is {written!r}; give 0 or more, and less than {_TOO_MUCH:,f}")
+        raise ValueError(f"{name} is {rate:.12g}; give 0 or more, and less than {_TOO_MUCH:,f}")
     if _decimals(rate) > _DECIMALS:
         raise ValueError(f"{name} has {_decimals(rate)} decimals; give at most {_DECIMALS}")
     return rate.copy_abs()

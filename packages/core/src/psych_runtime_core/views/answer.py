@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from psych_runtime_core.errors import DeadlineExceeded, RunAborted, RunFailed
 from psych_runtime_core.ids import RunId, ToolCallId
@@ -70,14 +71,14 @@ class AnswerView:
     def tool_call_count(self) -> int:
         return sum(len(turn.tool_calls) for turn in self.work)
 
-    def result(self) -> str:
-        """The answer's text.
+    def result(self) -> Any:
+        """The answer: its value under an `output_schema`, else its text, a `str`.
 
         Raises `RunFailed` of a Run that failed, `DeadlineExceeded` of one that its deadline stopped,
         `RunAborted` of any other end, and `TimeoutError` of a Run that has not ended.
         """
         if self.text is not None:
-            return self.text
+            return (self.output or {}).get("value", self.text)
         if self.terminal_state is None:
             waits = "; see status(…).pending_approvals" if self.lifecycle is Lifecycle.WAITING else ""
             raise TimeoutError(f"{self.run_id} has no answer yet: it is {self.lifecycle.value}{waits}")
@@ -125,8 +126,14 @@ def _work(view: RunProjection, answer_seq: int | None) -> Iterator[WorkTurn]:
                 yield _work_turn(turn, failure_message=each.failed.failure.message)
         last = turn.tries[-1] if turn.tries else None
         said = last.finished if last else None
-        if (last is None or last.failed is None) and (said is None or said.seq != answer_seq):
+        if (last is None or last.failed is None) and not _is_the_answer(turn, said, answer_seq):
             yield _work_turn(turn, said)
+
+
+def _is_the_answer(turn: TurnRecords, said: ModelCallFinished | None, answer_seq: int | None) -> bool:
+    """Whether this turn gave the answer, as its text or by a call."""
+    ends = (call.finished.seq for call in turn.calls if call.finished)
+    return answer_seq is not None and answer_seq in (said.seq if said else None, *ends)
 
 
 def _work_turn(

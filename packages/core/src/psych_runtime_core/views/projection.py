@@ -26,7 +26,7 @@ from psych_runtime_core.views.transcript import (
     WaitRecords,
 )
 
-Said = RunAdmitted | QueueConsumed | ModelCallFinished | ToolCallFinished
+Said = RunAdmitted | TurnStarted | QueueConsumed | ModelCallFinished | ToolCallFinished
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +114,8 @@ def _run_settled(view: RunProjection, record: RunSettled) -> None:
 def _turn_started(view: RunProjection, record: TurnStarted) -> None:
     turn = view.last_turns[record.lane] = TurnRecords(record)
     view.turns.append(turn)
+    if record.repair is not None:
+        view.said.append(record)
 
 
 def _model_call_started(view: RunProjection, record: ModelCallStarted) -> None:

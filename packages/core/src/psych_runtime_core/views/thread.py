@@ -13,12 +13,12 @@ from psych_runtime_core.records.facts import QueueKind, ToolOutcome
 from psych_runtime_core.records.queue import QueueConsumed
 from psych_runtime_core.records.run import RunAdmitted
 from psych_runtime_core.records.tool import ToolCallFinished
-from psych_runtime_core.records.turn import ModelCallFinished
+from psych_runtime_core.records.turn import ModelCallFinished, TurnStarted
 from psych_runtime_core.texts import text_of_input, text_of_result
 from psych_runtime_core.views.projection import RunProjection, Said
 
 Role = Literal["user", "assistant", "tool"]
-Origin = Literal["input", "steer", "follow_up", "model", "tool"]
+Origin = Literal["input", "steer", "follow_up", "repair", "model", "tool"]
 _ORIGINS: Mapping[QueueKind, Origin] = {QueueKind.STEER: "steer", QueueKind.FOLLOW_UP: "follow_up"}
 
 
@@ -63,6 +63,8 @@ def _messages(view: RunProjection) -> Iterator[MessageView]:
             case QueueConsumed():
                 entry = view.entries[record.entry_id].enqueued
                 yield from _user(record, entry.payload, _ORIGINS[entry.queue])
+            case TurnStarted():
+                yield from _repair(record)
             case ModelCallFinished():
                 yield from _assistant(record)
             case ToolCallFinished():
@@ -73,6 +75,12 @@ def _user(record: Said, payload: Mapping[str, Json], origin: Origin) -> Iterator
     text = text_of_input(payload)
     if text:
         yield MessageView("user", text, record.run_id, record.seq, record.at, record.lane, origin)
+
+
+def _repair(record: TurnStarted) -> Iterator[MessageView]:
+    if record.repair:
+        at = (record.run_id, record.seq, record.at, record.lane)
+        yield MessageView("user", record.repair, *at, "repair")
 
 
 def _assistant(record: ModelCallFinished) -> Iterator[MessageView]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
-from typing import Any, TypeGuard, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias, TypeGuard, TypeVar, cast
 
 from psych_runtime_core.errors import EntryTooLarge, NotJson
 from psych_runtime_core.ids import checked_identifier
-from psych_runtime_core.jsonvalue import FrozenDict, encode_json, freeze
+from psych_runtime_core.jsonvalue import FrozenDict, Json, encode_json, freeze
+from psych_runtime_core.messages import Part
+from psych_runtime_core.spec.document import Spec
+from psych_runtime_core.spoken import payload_of, refused_kinds
 
 T = TypeVar("T")
 # What people give a Run beside its input.
@@ -86,6 +89,28 @@ def json_object(name: str, value: object, most: int = MAX_PAYLOAD_BYTES) -> Froz
     return frozen
 
 
+Spoken: TypeAlias = str | Mapping[str, Json] | Sequence[Part]
+
+
 def spoken(name: str, value: object, most: int = MAX_PAYLOAD_BYTES) -> FrozenDict:
-    """A JSON object, or a text that stands for `{"message": text}`."""
-    return json_object(name, {"message": value} if isinstance(value, str) else value, most)
+    """A JSON object, or a text or parts that stand for `{"message": …}`."""
+    if isinstance(value, str):
+        return json_object(name, {"message": value}, most)
+    if isinstance(value, list | tuple):
+        return json_object(name, _payload(name, cast("Sequence[object]", value)), most)
+    return json_object(name, value, most)
+
+
+def _payload(name: str, parts: Sequence[object]) -> Mapping[str, Json]:
+    try:
+        return payload_of(parts)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def accepted(name: str, payload: Mapping[str, object], spec: Spec) -> None:
+    """Raise `ValueError` for parts that the Spec's model is not given."""
+    refused = refused_kinds(payload, spec.model.accepts)
+    if refused:
+        kinds = ", ".join(refused)
+        raise ValueError(f"{name}: this agent accepts no {kinds}; name it in ModelRef.accepts")

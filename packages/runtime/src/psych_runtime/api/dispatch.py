@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from psych_runtime.api.access import scope_of
-from psych_runtime.api.arguments import identifier, of_kind, seconds, spoken, whole
+from psych_runtime.api.arguments import Spoken, accepted, identifier, of_kind, seconds, spoken, whole
 from psych_runtime.api.external import until_known
 from psych_runtime.api.log import LogReader
 from psych_runtime.api.publish import publish
@@ -42,7 +42,7 @@ async def dispatch(  # noqa: PLR0913 - the options of a public call
     version: Version | Spec | str,
     scope: Scope,
     *,
-    input: Mapping[str, Json] | str | None = None,
+    input: Spoken | None = None,
     idempotency_key: str | None = None,
     deadline_seconds: float | None = None,
     delay_seconds: float | None = None,
@@ -51,12 +51,14 @@ async def dispatch(  # noqa: PLR0913 - the options of a public call
     """Begin a Run. When this returns it is durable, and Workers have been told.
 
     `version` is a Spec (published first), a Version (stored if it is not yet) or a hash. `input` is a JSON
-    object of at most 1 MiB; a text means `{"message": text}`. With `idempotency_key` the tenant's first Run
-    of that key is the answer. `deadline_seconds`: over 0, at most 86 400, else the Spec's limit; it counts
-    from the end of `delay_seconds`, 0 to 31 536 000. `priority`: -100 to 100, higher first in the tenant.
+    object of at most 1 MiB; a text, or parts of a message, mean `{"message": …}`. With `idempotency_key` the
+    tenant's first Run of that key is the answer. `deadline_seconds`: over 0, at most 86 400, else the Spec's
+    limit; it counts from the end of `delay_seconds`, 0 to 31 536 000. `priority`: -100 to 100, higher first
+    in the tenant.
 
     Raises `VersionNotFound`, `SpecValidationError`, `EntryTooLarge`, `IdempotencyConflict` naming what
-    differs, and `AccessDenied` on a store scoped to another `scope`.
+    differs, `ValueError` for a part that the Spec's model does not accept, and `AccessDenied` on a store
+    scoped to another `scope`.
     """
     if deadline_seconds is not None:
         seconds("deadline_seconds", deadline_seconds, MAX_DEADLINE, zero=False)
@@ -69,7 +71,9 @@ async def dispatch(  # noqa: PLR0913 - the options of a public call
         priority=whole("priority", priority, -100, 100),
     )
     scope_of(store, scope)
-    return await _admit(store, await _stored(store, version), order)
+    stored = await _stored(store, version)
+    accepted("input", order.input, stored.spec)
+    return await _admit(store, stored, order)
 
 
 @dataclass(frozen=True, slots=True)

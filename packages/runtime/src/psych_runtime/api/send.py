@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from psych_runtime.api.access import author, header_of, scope_of
-from psych_runtime.api.arguments import identifier, of_kind, short_text, spoken
+from psych_runtime.api.arguments import Spoken, accepted, identifier, of_kind, short_text, spoken
 from psych_runtime.api.external import land, stamped, waking
 from psych_runtime.api.log import LogReader
 from psych_runtime_core.errors import QueueFull, RunAlreadySettled
@@ -19,6 +19,7 @@ from psych_runtime_core.records.facts import QueueKind
 from psych_runtime_core.records.queue import QueueEnqueued
 from psych_runtime_core.records.run import AbortRequested
 from psych_runtime_core.scope import Scope
+from psych_runtime_core.spoken import content_of_input
 
 MAX_PENDING = 1_000
 MAX_REASON = 1_024
@@ -28,7 +29,7 @@ async def send(  # noqa: PLR0913 - the options of a public call
     store: Store,
     run_id: RunId | str,
     *,
-    message: str | Mapping[str, Json],
+    message: Spoken,
     queue: QueueKind | str = QueueKind.STEER,
     key: str | None = None,
     by: str | None = None,
@@ -36,12 +37,13 @@ async def send(  # noqa: PLR0913 - the options of a public call
 ) -> str:
     """Give a Run a message and return the id of its entry. It is read exactly once.
 
-    `message` is a text or a JSON object of at most 256 KiB. `steer` is read at the next turn, `follow_up`
-    when the agent would finish. Sending again with one `key` gives the same id and no second entry; the log
-    is looked through for it.
+    `message` is a text, parts, or a JSON object, of at most 256 KiB. `steer` is read at the next turn,
+    `follow_up` when the agent would finish. Sending again with one `key` gives the same id and no second
+    entry; the log is looked through for it.
 
     Raises `RunAlreadySettled` when the Run is settled or stopping, `QueueFull` at 1 000 pending messages,
-    `RunNotFound`, `AccessDenied`, `EntryTooLarge`. An error means that nothing was written.
+    `RunNotFound`, `AccessDenied`, `EntryTooLarge`, and `ValueError` for a part that the Spec's model does not
+    accept. An error means that nothing was written.
     """
     run, held = RunId(identifier("run_id", run_id)), scope_of(store, scope)
     record = QueueEnqueued(
@@ -58,6 +60,9 @@ async def send(  # noqa: PLR0913 - the options of a public call
             return None
         if header.terminal is not None or header.stopping:
             raise RunAlreadySettled(run)
+        if not isinstance(content_of_input(record.payload), str):
+            spec = (await store.get_version(header.version_hash)).spec
+            accepted("message", record.payload, spec)
         if header.pending >= MAX_PENDING:
             raise QueueFull(run, header.pending)
         records = stamped(store, header, header.head.seq, [record])
@@ -122,7 +127,7 @@ def _kind(queue: QueueKind | str) -> QueueKind:
         raise ValueError(f"queue is {word!r}; give {' or '.join(QueueKind)}") from None
 
 
-def _message(message: str | Mapping[str, Json]) -> Mapping[str, Json]:
+def _message(message: Spoken) -> Mapping[str, Json]:
     payload = spoken("message", message)
     if not message:
         raise ValueError("message is empty; give a text or a JSON object that says something")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from psych_runtime.attempt.first import within
 from psych_runtime.attempt.permission import permitted
 from psych_runtime.model.assemble import Answer, Assembly
 from psych_runtime.model.by_model import provider_of
+from psych_runtime.model.pricing import PricedCall, resolve_cost
 from psych_runtime.model.transient import attribute, classify
 from psych_runtime.tools.ending import Raised
 from psych_runtime.tools.failures import failure_of
@@ -27,10 +29,15 @@ from psych_runtime_core.engine.effects import CallModel, ModelProblem
 from psych_runtime_core.engine.retry import failed_call
 from psych_runtime_core.ids import ToolCallId, call_digest, derive_call_id
 from psych_runtime_core.messages import ModelSource, ToolCall
+from psych_runtime_core.ports.model import StreamDone
 from psych_runtime_core.records import Record
 from psych_runtime_core.records.facts import AnnouncedCall, FailureKind, ModelTimings, Sent, ToolFailure
 from psych_runtime_core.records.turn import ModelCallFinished
 from psych_runtime_core.state.lane import LaneState
+from psych_runtime_core.usage import Cost
+
+
+logger = logging.getLogger("psych_runtime.attempt")
 
 
 async def call_model(effect: CallModel, attempt: AttemptContext) -> Record:
@@ -123,7 +130,7 @@ class _Try:
             finish_reason=done.finish_reason,
             raw_finish_reason=done.raw_finish_reason,
             usage=done.usage,
-            cost=done.cost,
+            cost=self._cost(done),
             timings=self._timings(),
             sent=self.sent,
             served_model=done.served_model,
@@ -135,8 +142,27 @@ class _Try:
         failure = ToolFailure(
             kind=FailureKind.EMPTY_RESPONSE, message=wording.empty_response(), transient=True
         )
-        problem = ModelProblem(failure, answer.done.usage, answer.done.cost, self._timings(), self.sent)
+        cost = self._cost(answer.done)
+        problem = ModelProblem(failure, answer.done.usage, cost, self._timings(), self.sent)
         return self._decided(problem)
+
+    def _cost(self, done: StreamDone) -> Cost | None:
+        runtime = self.attempt.runtime
+        call = PricedCall(
+            model=self.effect.model,
+            at=self.attempt.clock.now(),
+            provider=provider_of(runtime.model, self.effect.model),
+            usage=done.usage,
+            reported=done.cost,
+            served_model=done.served_model,
+            tier=done.service_tier,
+        )
+        try:
+            return resolve_cost(call, runtime.prices, runtime.cost_policy)
+        except Exception:
+            # A paid answer is not lost for its price: the cost is unknown.
+            logger.exception("the price of %s could not be looked up", self.effect.model)
+            return None
 
     def _failed(self, failure: ToolFailure) -> Record:
         return self._decided(ModelProblem(failure, timings=self._timings(), sent=self.sent))

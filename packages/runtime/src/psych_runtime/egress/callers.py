@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Required, TypeAlias, TypedDict
 
 from psych_runtime.egress.credential import CredentialBinding
@@ -26,15 +26,16 @@ class ClientOptions(TypedDict, total=False):
     """What `client` takes.
 
     `credential` goes to its own origin alone; `auth` is a flow of httpx2's, for SDKs that bring one.
-    `max_response_bytes` counts decoded bytes: left out it is the transport's, None lifts it. `configured` are
-    the URLs or origins that the process's own code named, never one out of a Spec, a reply or a document.
+    `timeouts` and `max_response_bytes`, which counts unpacked bytes, are the transport's when they are left
+    out; a cap of None is none. `configured` are the URLs or origins that the process's own code named, never
+    one out of a Spec, a reply or a document.
     """
 
     purpose: Required[EgressPurpose]
     credential: CredentialBinding | None
     auth: httpx2.Auth | None
     headers: Mapping[str, str] | None
-    timeouts: HttpTimeouts | None
+    timeouts: HttpTimeouts
     max_response_bytes: int | None
     configured: Collection[str]
 
@@ -58,7 +59,7 @@ class Caller:
     credential: CredentialBinding | None = None
     auth: httpx2.Auth | None = None
     headers: Mapping[str, str] | None = None
-    timeouts: HttpTimeouts | None = None
+    timeouts: HttpTimeouts = field(default_factory=HttpTimeouts)
     max_response_bytes: int | None = MAX_RESPONSE_BYTES
     configured: Collection[str] = ()
 
@@ -82,7 +83,9 @@ class Sending(Caller):
         # A class with slots is made anew, so a bare super() would look for the one that was not.
         Caller.__post_init__(self)
         if not 0 <= self.redirects <= MAX_REDIRECTS:
-            raise ValueError(f"redirects={self.redirects}: at most {MAX_REDIRECTS} are followed, 0 hands them on")
+            raise ValueError(
+                f"redirects={self.redirects}: at most {MAX_REDIRECTS} are followed, 0 hands them on"
+            )
 
 
 def _origin(url: str) -> str:

@@ -1,4 +1,4 @@
-"""Content codings, undone in pieces of at most 1 MiB, so that a small body cannot unpack to a large buffer."""
+"""Content codings, undone in pieces of at most 1 MiB: no small body unpacks to a large buffer at once."""
 
 from __future__ import annotations
 
@@ -60,33 +60,89 @@ def _through(decoder: Decoder, pieces: Iterator[bytes]) -> Iterator[bytes]:
         yield from decoder.feed(piece)
 
 
-class _Inflate:
-    """What zlib unpacks. After a first member there may be more of them; what is none is no part of the body."""
+class _Gzip:
+    """One member, or several in a row. What follows and is none is no part of the body."""
 
-    def __init__(self, wbits: int, magic: bytes) -> None:
-        self._wbits, self._magic = wbits, magic
-        self._member = zlib.decompressobj(wbits)
-        self._behind = b""
+    def __init__(self) -> None:
+        self._member = _gunzip()
+        self._held = b""
+        self._over = False
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        while data := self._next_member(data):
-            try:
-                while piece := self._member.decompress(data, PIECE_BYTES):
-                    yield piece
-                    data = self._member.unconsumed_tail
-            except zlib.error as error:
-                raise BrokenCoding(str(error)) from None
+        data, self._held = self._held + data, b""
+        while data and not self._over:
+            if self._member.eof:
+                if not data.startswith(_GZIP_MAGIC):
+                    self._held = data if _GZIP_MAGIC.startswith(data) else b""
+                    self._over = not self._held
+                    return
+                self._member = _gunzip()
+            yield from _inflated(self._member, data)
             data = self._member.unused_data
 
     def whole(self) -> bool:
         return self._member.eof
 
-    def _next_member(self, data: bytes) -> bytes:
-        """What is to be unpacked of `data`; a new member is begun once its first bytes are all there."""
-        if not self._member.eof:
-            return data
-        self._behind = (self._behind + data)[: max(len(self._magic), len(data) + len(self._behind))]
-        return b""
+
+class _Deflate:
+    """Within zlib's frame, as the standard has it, or without, as some servers do."""
+
+    def __init__(self) -> None:
+        self._body: _Member | None = None
+        self._held = b""
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        if self._body is None:
+            data = self._held = self._held + data
+            if len(data) < 2:
+                return
+            framed = data[0] & 0x0F == zlib.DEFLATED and int.from_bytes(data[:2]) % 31 == 0
+            self._body = zlib.decompressobj(zlib.MAX_WBITS if framed else -zlib.MAX_WBITS)
+        if not self._body.eof:
+            yield from _inflated(self._body, data)
+
+    def whole(self) -> bool:
+        return self._body is not None and self._body.eof
+
+
+class _Member(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unconsumed_tail(self) -> bytes: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
+
+
+def _gunzip() -> _Member:
+    return zlib.decompressobj(zlib.MAX_WBITS | 16)
+
+
+def _inflated(member: _Member, data: bytes) -> Iterator[bytes]:
+    try:
+        while piece := member.decompress(data, PIECE_BYTES):
+            yield piece
+            data = member.unconsumed_tail
+    except zlib.error as error:
+        raise BrokenCoding(str(error)) from None
+
+
+def _installed(name: str, needed: str) -> ModuleType | None:
+    """An optional package; None too for one too old to be told how much to unpack at a time."""
+    try:
+        module = importlib.import_module(name)
+    except ImportError:
+        return None
+    return (
+        module if hasattr(module.__dict__.get(needed.partition(".")[0]), needed.partition(".")[2]) else None
+    )
+
+
+_brotli = _installed("brotli", "Decompressor.can_accept_more_data")
+_zstd = _installed(
+    "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd", "ZstdDecompressor.needs_input"
+)
 
 
 class _Brotli:
@@ -106,3 +162,51 @@ class _Brotli:
 
     def whole(self) -> bool:
         return bool(self._decompressor.is_finished())
+
+
+class _Zstd:
+    """One frame, or several in a row."""
+
+    def __init__(self) -> None:
+        self._frame = self._begin()
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        assert _zstd is not None
+        try:
+            while data:
+                if self._frame.eof:
+                    self._frame = self._begin()
+                yield self._frame.decompress(data, PIECE_BYTES)
+                while not (self._frame.eof or self._frame.needs_input):
+                    yield self._frame.decompress(b"", PIECE_BYTES)
+                data = self._frame.unused_data if self._frame.eof else b""
+        except _zstd.ZstdError as error:
+            raise BrokenCoding(str(error)) from None
+
+    def whole(self) -> bool:
+        return bool(self._frame.eof)
+
+    def _begin(self) -> _Frame:
+        assert _zstd is not None
+        options = {_zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG}
+        frame: _Frame = _zstd.ZstdDecompressor(options=options)
+        return frame
+
+
+class _Frame(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+_CODINGS: dict[str, Callable[[], Decoder]] = {"gzip": _Gzip, "deflate": _Deflate}
+if _brotli is not None:
+    _CODINGS["br"] = _Brotli
+if _zstd is not None:
+    _CODINGS["zstd"] = _Zstd
+
+INSTALLED = tuple(_CODINGS)

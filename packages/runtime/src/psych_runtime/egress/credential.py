@@ -34,7 +34,9 @@ class CredentialBinding:
         try:
             object.__setattr__(self, "origin", origin_of(self.origin))
         except AccessDenied as error:
-            raise ValueError(f"a credential is bound to an origin such as https://api.example.com: {error.reason}") from None
+            raise ValueError(
+                f"a credential is bound to an origin such as https://api.example.com: {error.reason}"
+            ) from None
         checked({self.header: self.scheme})
 
     def fits(self, request: EgressRequest, configured: Collection[str]) -> bool:

@@ -23,8 +23,17 @@ def checked(headers: Mapping[str, str]) -> dict[str, str]:
         if not _NAME.fullmatch(name):
             raise ValueError(f"{name!r} is no name of a header: use letters, digits and -")
         if not value.isascii() or _BROKEN.search(value.encode()):
-            raise ValueError(f"the value of the header {name} holds CR, LF, NUL or non-ASCII: encode it first")
+            raise ValueError(
+                f"the value of the header {name} holds CR, LF, NUL or non-ASCII: encode it first"
+            )
     return dict(headers)
+
+
+def checked_method(method: str) -> str:
+    """The same method. `ValueError` for what is none, and for CONNECT, which asks for a way past the seam."""
+    if not _NAME.fullmatch(method) or method == "CONNECT":
+        raise ValueError(f"{method!r} is no method that can be sent: use GET, POST and their kin")
+    return method
 
 
 def outgoing(request: httpx2.Request, under: Mapping[str, str], *, strayed: bool) -> httpx2.Headers:

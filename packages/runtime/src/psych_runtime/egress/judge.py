@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
-from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 import anyio
 
@@ -18,7 +16,7 @@ POLICY_SECONDS = 5.0
 
 async def judged(policy: EgressPolicy, request: EgressRequest) -> EgressDecision:
     """Whether this hop may be sent; a refusal has a reason."""
-    return await _bounded(policy, partial(policy.allow, request))
+    return await _bounded(policy, request, None)
 
 
 async def judged_addresses(
@@ -28,7 +26,7 @@ async def judged_addresses(
     if not addresses:
         return EgressDecision(False, "the name leads to no address")
     for address in addresses:
-        decision = await _bounded(policy, partial(policy.allow_address, request, address))
+        decision = await _bounded(policy, request, address)
         if not decision.allowed:
             return decision
     return EgressDecision(True)
@@ -39,19 +37,25 @@ def judges_addresses(policy: EgressPolicy) -> bool:
     return bool(getattr(policy, "judges_addresses", True))
 
 
-async def _bounded(policy: EgressPolicy, ask: Callable[[], Awaitable[object]]) -> EgressDecision:
+async def _bounded(policy: EgressPolicy, request: EgressRequest, address: IPAddress | None) -> EgressDecision:
     try:
         with anyio.fail_after(POLICY_SECONDS) as time:
-            decision = _decided(policy, await ask())
+            asked = policy.allow(request) if address is None else policy.allow_address(request, address)
+            decision = _decided(policy, await asked)
         if time.cancel_called:
             raise TimeoutError("it swallowed its cancellation")
         return decision
     except (Exception, asyncio.CancelledError) as error:
-        # A policy may leak a cancellation of its own making; ours has to pass.
-        if isinstance(error, asyncio.CancelledError) and anyio.current_effective_deadline() == -math.inf:
+        if isinstance(error, asyncio.CancelledError) and _is_cancelled():
             raise
         logger.exception("the egress policy failed, so it denies")
         return EgressDecision(False, f"{_named(policy)} failed, so it denies; the log has its error")
+
+
+def _is_cancelled() -> bool:
+    """Whether this very task is to end; else a cancellation is one of the policy's own that it let escape."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _decided(policy: EgressPolicy, decision: object) -> EgressDecision:

@@ -12,9 +12,9 @@ MAX_REDIRECTS = 5
 class HttpTimeouts:
     """Seconds for each step of a request; None is no limit.
 
-    `connect` spans the look-up of the name, the connection and its handshake. `read` is the longest silence:
-    it runs only while somebody waits for bytes, so a slow reader never trips it. `pool` is the wait for a free
-    connection. `total` bounds the whole, redirects and the reading of the body included.
+    `connect` bounds the look-up of the name with the connection, and then the handshake. `read` is the
+    longest silence: it runs only while somebody waits for bytes, so a slow reader never trips it. `pool` is
+    the wait for a free connection. `total` bounds the whole, redirects and the reading of the body included.
     """
 
     connect: float | None = 10.0
@@ -27,4 +27,6 @@ class HttpTimeouts:
         for field in fields(self):
             seconds = getattr(self, field.name)
             if seconds is not None and not seconds > 0:
-                raise ValueError(f"{field.name}={seconds!r} is no time: give seconds above 0, or None for no limit")
+                raise ValueError(
+                    f"{field.name}={seconds!r} is no time: give seconds above 0, or None for no limit"
+                )

@@ -1,4 +1,4 @@
-"""What a policy lists, as its author writes it: origins, hosts, and addresses by the range."""
+"""What `PublicOnly` is told to allow or to deny: origins, hosts, and addresses by the range."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Listed:
 
     @classmethod
     def of(cls, setting: str, entries: Iterable[str]) -> Listed:
-        """Reads the entries of one setting; a fault is a `ValueError` that says what to write instead."""
+        """Reads the entries of a setting; a fault is a `ValueError` that says what to write instead."""
         if isinstance(entries, str):
-            raise ValueError(f"{setting} takes a sequence: write {setting}=({entries!r},)")
+            raise ValueError(f"PublicOnly takes a sequence: write PublicOnly({setting}=({entries!r},))")
         read = {_read(setting, entry) for entry in entries}
         names = sorted(entry for entry in read if isinstance(entry, str))
         networks = sorted((entry for entry in read if not isinstance(entry, str)), key=_order)
@@ -59,7 +59,7 @@ def _read(setting: str, entry: object) -> str | IPNetwork:
             return _origin(entry)
         return _network(entry) or _host(entry)
     except ValueError as error:
-        raise ValueError(f"{setting} lists {entry!r}: {error}") from None
+        raise ValueError(f"PublicOnly({setting}=) lists {entry!r}: {error}") from None
 
 
 def _origin(entry: str) -> str:

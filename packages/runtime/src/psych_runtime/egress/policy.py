@@ -32,8 +32,8 @@ class PublicOnly:
 
     def __init__(self, allow: Iterable[str] = (), deny: Iterable[str] = (), https_only: bool = False) -> None:
         # Written out, as no field can be called `allow`: that is the port's question.
-        object.__setattr__(self, "allowed", Listed.of("PublicOnly(allow=)", allow))
-        object.__setattr__(self, "denied", Listed.of("PublicOnly(deny=)", deny))
+        object.__setattr__(self, "allowed", Listed.of("allow", allow))
+        object.__setattr__(self, "denied", Listed.of("deny", deny))
         object.__setattr__(self, "https_only", https_only)
 
     async def allow(self, request: EgressRequest) -> EgressDecision:

@@ -53,6 +53,11 @@ class ByModel:
         beginnings = (name[:-1] for name in clients if name.endswith("*"))
         self._beginnings = sorted(beginnings, key=len, reverse=True)
 
+    @property
+    def clients(self) -> Sequence[ModelClient]:
+        """Those it asks, each once."""
+        return tuple({id(client): client for client in self._clients.values()}.values())
+
     def client_for(self, model: str) -> ModelClient:
         """The client that is asked for `model`. Raises `ModelError` `model_not_found` for no one's."""
         if model in self._clients and not model.endswith("*"):
@@ -76,7 +81,7 @@ class ByModel:
     async def known_models(self, context: ModelCallContext) -> Sequence[str]:
         """The models of each client that it would be asked for; `()` as soon as one of them cannot say."""
         found: dict[str, None] = {}
-        for client in {id(client): client for client in self._clients.values()}.values():
+        for client in self.clients:
             known = await client.known_models(context)
             if not known:
                 return ()

@@ -11,12 +11,15 @@ _STEP = {"{": 1, "[": 1, "}": -1, "]": -1}
 
 
 class SeenArguments:
-    """The length, digest and nesting of a text. Each piece is looked at once, however many there are."""
+    """The digest and the nesting of a text, and its `length`: never more than its bytes in UTF-8.
 
-    __slots__ = ("_depth", "_digest", "_escaping", "_first", "_in_string", "_length")
+    Each piece is looked at once, however many there are.
+    """
+
+    __slots__ = ("_depth", "_digest", "_escaping", "_first", "_in_string", "length")
 
     def __init__(self) -> None:
-        self._digest, self._length, self._depth = sha256(), 0, 0
+        self._digest, self._depth, self.length = sha256(), 0, 0
         self._first, self._in_string, self._escaping = "", False, False
 
     @property
@@ -33,7 +36,7 @@ class SeenArguments:
             return
         data = _bytes(piece)
         self._digest.update(data)
-        self._length += len(data)
+        self.length += len(data) // 2
         self._first = self._first or piece.lstrip()[:1]
         mark = ""
         # What an escape at the end of the last piece waited for means nothing here.
@@ -45,7 +48,7 @@ class SeenArguments:
     def equals(self, text: str) -> bool:
         """Whether the pieces make up `text`."""
         data = _bytes(text)
-        return len(data) == self._length and sha256(data).digest() == self._digest.digest()
+        return len(data) // 2 == self.length and sha256(data).digest() == self._digest.digest()
 
     def _take(self, mark: str) -> None:
         if mark == '"':

@@ -8,9 +8,7 @@ from psych_runtime_core.errors import ModelErrorKind
 class Unreadable(Exception):
     """A reply breaks off its own sense. It never leaves the reading: there it becomes a `ModelError`."""
 
-    def __init__(
-        self, code: str, words: str, kind: ModelErrorKind = ModelErrorKind.TRANSIENT
-    ) -> None:
+    def __init__(self, code: str, words: str, kind: ModelErrorKind = ModelErrorKind.TRANSIENT) -> None:
         self.code, self.words, self.kind = code, words, kind
         super().__init__(words)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, cast
+from typing import TypeVar
 
 from psych_runtime.model.chat_arguments import SeenArguments
 from psych_runtime.model.chat_faults import malformed
 from psych_runtime.model.chat_numbers import count_of
 from psych_runtime.model.chat_opaque import compact_json, opaque_of
+from psych_runtime.model.chat_shapes import Object, members
 from psych_runtime.model.chat_text import text_of
 from psych_runtime_core.frozen import FrozenDict, Json
 
@@ -42,6 +43,9 @@ class HeldCall:
     arguments: SeenArguments = field(default_factory=SeenArguments)
 
 
+Held = TypeVar("Held", bound=HeldCall)
+
+
 class Verdict(Enum):
     """What a fragment is, when it does not continue a call."""
 
@@ -49,7 +53,7 @@ class Verdict(Enum):
     OPENS = "it begins a call"
 
 
-def place(fragment: Fragment, calls: Sequence[HeldCall], chunk: int) -> Verdict | HeldCall:
+def place(fragment: Fragment, calls: Sequence[Held], chunk: int) -> Verdict | Held:
     """Whether `fragment`, of the chunk with that number, repeats or opens a call, or the call it continues.
 
     Raises `Unreadable` for a fragment of no call.
@@ -74,12 +78,9 @@ def grown(name: str, piece: str) -> str:
 
 
 def fragment_of(entry: object, place: int | None = None) -> Fragment | None:
-    """A fragment out of an entry of `tool_calls`; `place` is its index when it names none. None: it is empty."""
-    if not isinstance(entry, Mapping):
-        return None
-    call = cast("Mapping[str, Any]", entry)
-    function = call.get("function")
-    inner = cast("Mapping[str, Any]", function) if isinstance(function, Mapping) else {}
+    """An entry of `tool_calls`, None for one that says nothing; `place` is its index where it names none."""
+    call = members(entry)
+    inner = members(call.get("function"))
     extras = {
         "call": _others(call, ("index", "id", "type", "function")),
         "function": _others(inner, ("name", "arguments")),
@@ -108,7 +109,7 @@ def _repeats(fragment: Fragment, call: HeldCall, chunk: int) -> bool:
     )
 
 
-def _held(fragment: Fragment, calls: Sequence[HeldCall]) -> HeldCall | None:
+def _held(fragment: Fragment, calls: Sequence[Held]) -> Held | None:
     """The call that is held at the fragment's index, or of its id, or, when it has no index, the last one."""
     if fragment.index is not None:
         calls = [call for call in calls if call.index == fragment.index]
@@ -136,7 +137,7 @@ def _arguments(value: object) -> str:
     return compact_json(value)
 
 
-def _others(entry: Mapping[str, Any], known: tuple[str, ...]) -> Mapping[str, Json]:
+def _others(entry: Object, known: tuple[str, ...]) -> Mapping[str, Json]:
     return FrozenDict(
         {key: opaque_of(value) for key, value in entry.items() if key not in known and value is not None}
     )

@@ -22,7 +22,7 @@ _SOUNDS = {
 
 
 def media_block(part: ImagePart | FilePart) -> Block:
-    """`part` as a block. Raises `Unsendable` for what the wire has no block for, and for what is too large."""
+    """`part` as a block. Raises `Unsendable` for what has none on this wire, and for what is too large."""
     media = part.media
     check_medium(media.size_bytes)
     if media.media_type.startswith("image/"):
@@ -53,12 +53,12 @@ def _data_url(media: Media) -> str:
 
 def _base64(media: Media) -> str:
     if media.url is not None:
-        words = f"this wire takes {media.media_type} as bytes and not by URL; send its bytes"
+        words = f"{media.media_type} goes to this provider as bytes, and only its URL is given."
         raise Unsendable("unsupported_input", words)
     if media.data is None:
-        raise Unsendable("media_missing", f"the bytes of blob {media.blob_key} were not loaded")
+        raise Unsendable("media_missing", f"The bytes of blob {media.blob_key} are not there.")
     return b64encode(media.data).decode()
 
 
 def _no_block(media: Media) -> Unsendable:
-    return Unsendable("unsupported_input", f"this wire cannot carry {media.media_type}; leave it out")
+    return Unsendable("unsupported_input", f"{media.media_type} is no part of a message for this provider.")

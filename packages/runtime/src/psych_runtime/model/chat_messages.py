@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 from psych_runtime.model.chat_json import wire_bytes, wire_text
 from psych_runtime.model.chat_media import Block, media_block
-from psych_runtime.model.chat_replay import call_extras, content_blocks, reasoning_fields
+from psych_runtime.model.chat_replay import NOTHING, call_extras, content_blocks, reasoning_fields
 from psych_runtime.model.dialects import Dialect
 from psych_runtime.model.request_limits import check_media, check_system
 from psych_runtime.model.wire_ids import WireIds
 from psych_runtime_core.jsonvalue import Json, decode_json
 from psych_runtime_core.messages import (
     AssistantMessage,
+    AssistantPart,
     FilePart,
     ImagePart,
     Message,
@@ -98,7 +99,8 @@ class WireConversation:
         own = message.source == self.terms.source
         replayed = own and self._replays(message)
         blocks = content_blocks(message) if replayed else None
-        answer: Block = {"role": "assistant", "content": self._text(message.text) if blocks is None else blocks}
+        content = self._text(message.text) if blocks is None else blocks
+        answer: Block = {"role": "assistant", "content": content}
         if replayed:
             answer.update(self._reasoning(message))
         if message.tool_calls:
@@ -115,13 +117,14 @@ class WireConversation:
         """The fields of its reasoning; an empty one where a provider wants each turn to show its own."""
         fields = reasoning_fields(message)
         if self.terms.dialect.reasoning_replay == "tool_turns":
-            self._thought_in = next((name for name in fields if isinstance(fields[name], str)), self._thought_in)
+            texts = [name for name, value in fields.items() if isinstance(value, str)]
+            self._thought_in = texts[0] if texts else self._thought_in
             if not fields and self._thought_in is not None:
                 return {self._thought_in: ""}
         return fields
 
     def _call(self, call: ToolCall, own: bool) -> Block:
-        beside, inside = call_extras(call) if own else ({}, {})
+        beside, inside = call_extras(call) if own else (NOTHING, NOTHING)
         function: Block = {"name": call.name, "arguments": _arguments(call.arguments), **inside}
         return {"id": self._ids.announce(call, own=own), "type": "function", "function": function, **beside}
 
@@ -153,9 +156,8 @@ def _text_block(text: str) -> Block:
     return {"type": "text", "text": text}
 
 
-def _media_of(parts: object) -> list[ImagePart | FilePart]:
-    listed = parts if isinstance(parts, tuple) else ()
-    return [part for part in listed if isinstance(part, ImagePart | FilePart)]
+def _media_of(parts: str | tuple[AssistantPart, ...]) -> list[ImagePart | FilePart]:
+    return [part for part in parts if isinstance(part, ImagePart | FilePart)]
 
 
 def _arguments(raw: str) -> str:

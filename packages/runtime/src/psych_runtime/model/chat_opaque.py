@@ -29,7 +29,9 @@ def compact_json(value: object, depth: int = 0) -> str:
     _check(depth)
     if isinstance(value, Mapping):
         members = cast("Mapping[str, object]", value).items()
-        return "{" + ",".join(f"{_quoted(key)}:{compact_json(item, depth + 1)}" for key, item in members) + "}"
+        return (
+            "{" + ",".join(f"{_quoted(key)}:{compact_json(item, depth + 1)}" for key, item in members) + "}"
+        )
     if isinstance(value, list | tuple):
         items = cast("Sequence[object]", value)
         return "[" + ",".join(compact_json(item, depth + 1) for item in items) + "]"

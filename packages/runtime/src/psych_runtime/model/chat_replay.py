@@ -6,7 +6,14 @@ from collections.abc import Mapping
 
 from psych_runtime.model.chat_media import Block
 from psych_runtime_core.jsonvalue import FrozenDict, Json
-from psych_runtime_core.messages import AssistantMessage, OpaquePart, ReasoningPart, TextPart, ToolCall
+from psych_runtime_core.messages import (
+    AssistantMessage,
+    AssistantPart,
+    OpaquePart,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+)
 
 NOTHING: Mapping[str, Json] = FrozenDict()
 
@@ -37,10 +44,8 @@ def reasoning_fields(message: AssistantMessage) -> dict[str, Json]:
 
 def content_blocks(message: AssistantMessage) -> list[Json] | None:
     """The content as a list, where a part of it is more than text; None for one that is text alone."""
-    blocks = [_block(part) for part in message.parts if isinstance(part, TextPart | ReasoningPart | OpaquePart)]
-    if all(block is None or block.get("type") == "text" for block in blocks):
-        return None
-    return [block for block in blocks if block is not None]
+    blocks = [block for part in message.parts if (block := _block(part)) is not None]
+    return None if all(block.get("type") == "text" for block in blocks) else [*blocks]
 
 
 def call_extras(call: ToolCall) -> tuple[Mapping[str, Json], Mapping[str, Json]]:
@@ -49,9 +54,12 @@ def call_extras(call: ToolCall) -> tuple[Mapping[str, Json], Mapping[str, Json]]
     return _object(kept.get("call")), _object(kept.get("function"))
 
 
-def _block(part: TextPart | ReasoningPart | OpaquePart) -> Block | None:
+def _block(part: AssistantPart) -> Block | None:
+    """A part as the block of content that it was; None for what was none."""
     if isinstance(part, TextPart):
         return {"type": "text", "text": part.text} if part.text else None
+    if not isinstance(part, ReasoningPart | OpaquePart):
+        return None
     origin = _object(part.opaque)
     if origin.get("field") != _IN_CONTENT:
         return None

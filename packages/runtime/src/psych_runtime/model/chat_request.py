@@ -30,7 +30,7 @@ def encode_request(request: ModelRequest, terms: Terms, *, cache_key: str | None
     Raises `Unsendable` for what this wire cannot carry, and for what is beyond a limit.
     """
     written = b",".join(
-        b'"%s":%s' % (key.encode(), value)
+        b"%s:%s" % (wire_bytes(key), value)
         for key, value in (
             *_head(request, terms),
             *_answer(request, terms),
@@ -67,7 +67,7 @@ def _head(request: ModelRequest, terms: Terms) -> Iterator[Field]:
 
 def _number(value: float | None) -> float | None:
     """Equal numbers have equal bytes."""
-    return None if value is None else integral(value)
+    return None if value is None else integral(float(value))
 
 
 def _tool_choice(asked: str) -> Json:
@@ -85,7 +85,7 @@ def _answer(request: ModelRequest, terms: Terms) -> Iterator[Field]:
         return
     if able.structured_output == "none" or (request.tools and not able.structured_with_tools):
         beside = " while tools are offered" if able.structured_output != "none" else ""
-        words = f"{request.model} cannot bind an answer to a schema{beside}; use another output mode"
+        words = f"{request.model} cannot bind an answer to a schema{beside}."
         raise Unsendable("unsupported_output", words)
     if able.structured_output == "json":
         yield "response_format", b'{"type":"json_object"}'
@@ -127,7 +127,7 @@ def _tool(tool: ToolDefinition) -> bytes:
 
 def _parameters(schema: Mapping[str, Json]) -> Json:
     """The schema of an object, its keys sorted at every depth."""
-    whole = {"type": "object", "properties": {}, **schema}
+    whole: dict[str, Json] = {"type": "object", "properties": {}, **schema}
     return _sorted({key: value for key, value in whole.items() if key not in _DOCUMENT_KEYS})
 
 

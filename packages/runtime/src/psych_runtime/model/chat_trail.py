@@ -69,8 +69,8 @@ def with_marks(pieces: Sequence[bytes], places: Sequence[int], mark: Block) -> l
 
 def _marked(piece: bytes, mark: Block) -> bytes | None:
     messages = json.loads(b"[" + piece + b"]")
-    content = messages[-1]["content"]
+    content: object = messages[-1]["content"]
     if not isinstance(content, list):
         return None
-    content[-1].update(mark)
+    content[-1] |= mark
     return b",".join(map(wire_bytes, messages))

@@ -17,9 +17,9 @@ NO_OPTIONS: Mapping[str, Json] = FrozenDict()
 class Dialect:
     """What one provider wants to be sent.
 
-    `hosts` are matched whole and as endings behind a dot. `reasoning_replay` says on which messages of a model
-    its own reasoning goes back to it: on none, on all, or on those that call tools. `call_ids` is the form that
-    every call id must have, `options` what each request holds unless its own options say otherwise, and
+    `hosts` are matched whole and as endings behind a dot. `reasoning_replay` says on which messages of a
+    model its own reasoning goes back to it: on none, on all, or on those that call tools. `call_ids` is the
+    form that every call id must have, `options` what each request holds unless its own options say otherwise;
     `auth_header`, with `auth_scheme` before the key, carries the key.
     """
 

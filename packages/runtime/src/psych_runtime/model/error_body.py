@@ -66,11 +66,15 @@ def error_in(chunk: object, event: str | None = None) -> object | None:
     if event == "error":
         return chunk or NOTHING
     seen = _object(chunk)
-    if _stands(seen.get("error")) or seen.get("object") == "error" or _is_blocked(seen):
+    if _stands(seen.get("error")) or seen.get("object") == "error":
         return seen
-    if "choices" in seen:
+    if seen.get("choices"):
         wrong = _first_choice(seen["choices"]).get("error")
         return {"error": wrong} if _stands(wrong) else None
+    if _is_blocked(seen):
+        return seen
+    if "choices" in seen:
+        return None
     told = _text(seen.get("message")) and (seen.get("type") == "error" or _status(seen) is not None)
     return seen if told or _stands(seen.get("detail")) else None
 

@@ -18,7 +18,7 @@ MAX_EXCERPT = 200
 _READ = 65_536
 # Each reaches to its own end or to that of the text, so no text takes longer than its length.
 _UNSEEN = re.compile(r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
-_TAG = re.compile(r"<[!/?]?[a-zA-Z][^<>]*>")
+_TAG = re.compile(r"<(?:[!/?]?[a-zA-Z]|!--)[^<>]*>")
 _TERMINAL = re.compile(r"\x1b\[[0-9;?]*[@-~]")
 # C0, C1, and the marks that turn the direction of what follows; blanks stay until they are joined.
 _CONTROL = re.compile(
@@ -29,10 +29,7 @@ _CONTROL = re.compile(
 def cleaned(text: str, secrets: Sequence[str] = (), limit: int = MAX_WORDS) -> str:
     """`text` on one line, in at most `limit` characters, with `***` for each of `secrets`."""
     shown = without_surrogates(_masked(text, secrets)[:_READ])
-    for unwanted in (_UNSEEN, _TAG):
-        shown = unwanted.sub(" ", shown)
-    for unwanted in (_TERMINAL, _CONTROL):
-        shown = unwanted.sub("", shown)
+    shown = _TAG.sub(" ", _CONTROL.sub("", _TERMINAL.sub("", shown)))
     # What stood between two halves of a secret may be gone by now.
     return cut(_masked(" ".join(shown.split()), secrets), limit)
 
@@ -43,7 +40,7 @@ def excerpt(text: str, secrets: Sequence[str] = ()) -> str:
 
 
 def text_of_html(page: str) -> str:
-    """What a page says to a reader."""
+    """What a page says to a reader; what it says of tags is still to be cleaned."""
     return html.unescape(_TAG.sub(" ", _UNSEEN.sub(" ", page[:_READ])))
 
 

@@ -1,4 +1,4 @@
-"""Which row of genai-prices a model id means. It imports that package, and so is imported on first use itself."""
+"""Which row of genai-prices an id means. Imports that package, and so is itself imported on first use."""
 
 from __future__ import annotations
 
@@ -34,20 +34,22 @@ class GenaiCatalog:
 
     def _row(self, model: str, provider: str | None) -> Row | None:
         """The row of a model: at this provider, else at the one that its id names or that claims the id."""
-        vendor, rest = vendor_of(model)
+        vendor, _ = vendor_of(model)
         named = self._named.get(vendor)
         seller = self._provider(provider) if provider else named or self._claimant(model)
         if seller is None:
             return None
-        ids = [*spellings(model), *(spellings(rest) if seller is named else ())]
-        return next((row for each in ids for row in self._sold(seller, each)), None)
+        ids = ((each, vendor_of(each)[1]) if seller is named else (each,) for each in spellings(model))
+        return next((row for spelling in ids for each in spelling for row in self._sold(seller, each)), None)
 
     def _sold(self, seller: types.Provider, model: str) -> Iterator[Row]:
         if model in self._own[seller.id]:
             yield Row(self._own[seller.id][model], own=True)
-        for maker in seller.fallback_model_providers or ():
-            if model in self._own.get(maker, {}):
-                yield Row(self._own[maker][model], own=False)
+        # A rule of the seller's that looks for a part of the id means another row: then nobody knows.
+        elif seller.find_model(model) is None:
+            for maker in seller.fallback_model_providers or ():
+                if model in self._own.get(maker, {}):
+                    yield Row(self._own[maker][model], own=False)
 
     def _provider(self, name: str) -> types.Provider | None:
         """By its name, else by the URL or the host it is reached at."""

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from psych_runtime.doors import door
 from psych_runtime.model.price_table import StaticPriceTable
+from psych_runtime_core.errors import MissingExtra
 from psych_runtime_core.ports.prices import ModelPrice, PriceResolver
 
 if TYPE_CHECKING:
@@ -66,21 +66,16 @@ class GenaiPrices:
         return GenaiCatalog(providers)
 
 
-class _InstalledPrices:
-    """`GenaiPrices()` where the extra `prices` is installed; otherwise it knows nothing."""
-
-    @property
-    def catalog(self) -> str | None:
-        return self._prices.catalog
+class _InstalledPrices(GenaiPrices):
+    """Knows nothing where the extra is not installed."""
 
     def price_for(
         self, model: str, *, provider: str | None = None, at: datetime, tier: str | None = None
     ) -> ModelPrice | None:
-        return self._prices.price_for(model, provider=provider, at=at, tier=tier)
-
-    @cached_property
-    def _prices(self) -> PriceResolver:
-        return GenaiPrices() if find_spec("genai_prices") else StaticPriceTable({})
+        try:
+            return super().price_for(model, provider=provider, at=at, tier=tier)
+        except MissingExtra:
+            return None
 
 
 DEFAULT_PRICES: PriceResolver = _InstalledPrices()

@@ -1,11 +1,11 @@
-"""A row of genai-prices as a price of ours. It imports that package, and so is imported on first use itself."""
+"""A row of genai-prices as a price of ours. Imports that package, and so is itself imported on first use."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
-from typing import TypeAlias, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
 from genai_prices import types
 
@@ -24,21 +24,21 @@ _TOOL_FEES = {
     "web_searches_kcount",
 }
 # Usage does not part cached audio from cached text: where the two differ in price, audio has none.
-_CACHED_AUDIO = {"cache_audio_read_mtok"}
+_CACHED_AUDIO = "cache_audio_read_mtok"
 
 
 def price_of(row: types.ModelInfo, at: datetime, tier: str | None) -> ModelPrice | None:
     """What a row says for a moment and a service tier; None where tokens do not explain what is charged."""
     if not row.prices:
         return None
-    stated: Stated = vars(row.get_prices(at, {"service_tier": tier} if tier else None))
-    keys = {key for key, rate in stated.items() if rate is not None} - _TOOL_FEES
-    if keys & _CACHED_AUDIO:
-        keys -= _CACHED_AUDIO | _AUDIO
-    if not _REQUIRED <= keys <= _RATES:
+    written: dict[str, Any] = vars(row.get_prices(at, {"service_tier": tier} if tier else None))
+    stated = {key: rate for key, rate in written.items() if rate is not None and key not in _TOOL_FEES}
+    if _CACHED_AUDIO in stated:
+        stated = {key: rate for key, rate in stated.items() if key not in {_CACHED_AUDIO, *_AUDIO}}
+    if not _REQUIRED <= stated.keys() <= _RATES:
         return None
     try:
-        return _price({key: stated[key] for key in keys})
+        return _price(stated)
     except (TypeError, ValueError):
         # A later release may write what is no rate; no price is better than a guess.
         return None

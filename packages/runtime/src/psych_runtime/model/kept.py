@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class Kept(Generic[T]):
-    """Values by the identity of the object they belong to, so that finding one reads nothing of the object."""
+    """Values by the identity of the object they belong to: finding one reads nothing of the object."""
 
     def __init__(self) -> None:
         self._held: dict[int, tuple[ref[object], T]] = {}

@@ -12,7 +12,7 @@ MAX_BODY_BYTES = 64 * MEBIBYTE
 
 
 class Unsendable(PsychError):
-    """A request that stays here. `code` is the code of the `ModelError` that is told of it."""
+    """A request that stays here: why, and the `code` of the `ModelError` that says so."""
 
     def __init__(self, code: str, words: str) -> None:
         self.code, self.words = code, words
@@ -22,26 +22,26 @@ class Unsendable(PsychError):
 def check_system(size_bytes: int) -> None:
     """Raise `Unsendable` for a system prompt beyond its limit."""
     if size_bytes > MAX_SYSTEM_BYTES:
-        raise _too_large(f"the system prompt has {size_bytes} bytes of at most {MAX_SYSTEM_BYTES}")
+        raise _too_large(f"The system prompt has {size_bytes} bytes, of at most {MAX_SYSTEM_BYTES}.")
 
 
 def check_media(count: int) -> None:
     """Raise `Unsendable` for more pictures and files than one request may carry."""
     if count > MAX_MEDIA:
-        raise _too_large(f"the request has {count} pictures and files of at most {MAX_MEDIA}")
+        raise _too_large(f"The request has {count} pictures and files, of at most {MAX_MEDIA}.")
 
 
 def check_medium(size_bytes: int | None) -> None:
     """Raise `Unsendable` for a picture or a file beyond its limit."""
     if size_bytes is not None and size_bytes > MAX_MEDIA_BYTES:
-        raise _too_large(f"a picture or file has {size_bytes} bytes of at most {MAX_MEDIA_BYTES}")
+        raise _too_large(f"A picture or file has {size_bytes} bytes, of at most {MAX_MEDIA_BYTES}.")
 
 
 def check_body(size_bytes: int) -> None:
     """Raise `Unsendable` for a request beyond its limit."""
     if size_bytes > MAX_BODY_BYTES:
-        raise _too_large(f"the request has {size_bytes} bytes of at most {MAX_BODY_BYTES}")
+        raise _too_large(f"The request has {size_bytes} bytes, of at most {MAX_BODY_BYTES}.")
 
 
 def _too_large(words: str) -> Unsendable:
-    return Unsendable("request_too_large", f"{words}; send less")
+    return Unsendable("request_too_large", words)

@@ -12,7 +12,6 @@ from psych_runtime_core.errors import (
     AccessDenied,
     CredentialNotFound,
     ModelError,
-    ResponseTooLarge,
     TransientError,
 )
 from psych_runtime_core.records.facts import FailureKind
@@ -32,7 +31,6 @@ _TRANSIENT_ERRNOS = {
 _KINDS: dict[type[BaseException], FailureKind] = {
     AccessDenied: FailureKind.ACCESS_DENIED,
     CredentialNotFound: FailureKind.CREDENTIAL_NOT_FOUND,
-    ResponseTooLarge: FailureKind.PERMANENT,
 }
 
 

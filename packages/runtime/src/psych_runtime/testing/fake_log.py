@@ -26,14 +26,19 @@ class LogScript:
     """Plays the calls of a log, and those of `children` to their Runs."""
 
     def __init__(
-        self, records: Sequence[Record], children: Mapping[str, Sequence[Record]], *, strict: bool
+        self,
+        records: Sequence[Record],
+        children: Mapping[str, Sequence[Record]],
+        *,
+        strict: bool,
+        paced: bool,
     ) -> None:
         self._strict = strict
         answers = (record for record in records if isinstance(record, ModelCallFinished))
         self.provider = next((answer.message.source.provider for answer in answers), None)
         self._run_id = records[0].run_id if records else RunId("")
-        self._logs = {self._run_id: calls_of(records)}
-        self._logs |= {RunId(run_id): calls_of(log) for run_id, log in children.items()}
+        self._logs = {self._run_id: calls_of(records, paced=paced)}
+        self._logs |= {RunId(run_id): calls_of(log, paced=paced) for run_id, log in children.items()}
         self._played: set[tuple[RunId, Place]] = set()
         self._faults: list[str] = []
 

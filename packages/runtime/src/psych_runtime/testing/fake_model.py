@@ -68,14 +68,16 @@ class FakeModel(Script):
         *,
         children: Mapping[str, Sequence[Record]] | None = None,
         strict: bool = True,
+        clock: Clock | None = None,
     ) -> Self:
         """A model that gives each call of a Run what it got in its lane and turn: parts, figures, errors.
 
         `children` are the logs of further Runs by their ids; every other Run plays `records`. `strict`
-        raises `LogMismatch` for the first model or tool that differs. Raises `ValueError` for erased calls.
+        raises `LogMismatch` for the first model or tool that differs. On a `clock` each call takes the time
+        that it took, else none. Raises `ValueError` for erased calls.
         """
-        log = LogScript(records, children or {}, strict=strict)
-        model = cls(known_models=log.models)
+        log = LogScript(records, children or {}, strict=strict, paced=clock is not None)
+        model = cls(known_models=log.models, clock=clock)
         model._log, model.provider = log, log.provider or cls.provider
         return model
 
@@ -113,6 +115,8 @@ class FakeModel(Script):
         reply = await entry.reply(call)
         await silence(self._clock, reply.delay, request.idle_timeout_seconds)
         for event in reply.events():
+            if isinstance(event, StreamDone) and reply.rest:
+                await self._clock.sleep(reply.rest)
             if entry.error is not None and isinstance(event, StreamDone):
                 raise entry.error()
             yield event

@@ -50,10 +50,13 @@ class ReceivedCall:
 
 
 class Reply(Protocol):
-    """A silence of so many seconds, and the events after it; the last is the end."""
+    """A silence of so many seconds, and the events after it; the last is the end, `rest` seconds later."""
 
     @property
     def delay(self) -> float: ...
+
+    @property
+    def rest(self) -> float: ...
 
     def events(self) -> Iterator[StreamEvent]: ...
 

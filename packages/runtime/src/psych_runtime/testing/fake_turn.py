@@ -84,6 +84,11 @@ class FakeTurn:
     finish_reason: FinishReason | None = None
     delay: float = 0.0
 
+    @property
+    def rest(self) -> float:
+        """Once it speaks it says all at once."""
+        return 0.0
+
     def __post_init__(self) -> None:
         if not self.delay >= 0:
             raise ValueError(f"delay is {self.delay} seconds; give 0 or more")

@@ -34,7 +34,7 @@ from psych_runtime_core.ports.model import (
     ToolCallDelta,
 )
 from psych_runtime_core.records import Record
-from psych_runtime_core.records.facts import FailureKind, Sent, ToolFailure
+from psych_runtime_core.records.facts import FailureKind, ModelTimings, Sent, ToolFailure
 from psych_runtime_core.records.run import RunSettled
 from psych_runtime_core.records.turn import ModelCallFailed, ModelCallFinished, ModelCallStarted
 
@@ -63,8 +63,8 @@ class LoggedCall:
     heard: bool = True
 
 
-def calls_of(records: Sequence[Record]) -> dict[Place, LoggedCall]:
-    """Each call of a log. One that was cut off by the end of its Run is silent."""
+def calls_of(records: Sequence[Record], *, paced: bool) -> dict[Place, LoggedCall]:
+    """Each call of a log, in its time or at once. One that was cut off by the end of its Run is silent."""
     found: dict[Place, LoggedCall] = {}
     failures: Counter[tuple[str, int]] = Counter()
     toolsets: dict[str, tuple[str, ...]] = {}
@@ -78,7 +78,7 @@ def calls_of(records: Sequence[Record]) -> dict[Place, LoggedCall]:
             if settled:
                 found[place] = LoggedCall(record.model, _cut_off(), heard=False)
             continue
-        found[place] = replace(_logged(record), tools=_tools(record.sent, toolsets))
+        found[place] = replace(_logged(record, paced), tools=_tools(record.sent, toolsets))
         failures[turn] += isinstance(record, ModelCallFailed)
     return found
 
@@ -107,23 +107,31 @@ def said(message: AssistantMessage) -> Iterator[StreamEvent]:
 
 @dataclass(frozen=True, slots=True)
 class _Streamed:
-    """Events, at once."""
+    """Events, and the end `rest` seconds after the others."""
 
     stream: tuple[StreamEvent, ...]
     delay: float = 0.0
+    rest: float = 0.0
 
     def events(self) -> Iterator[StreamEvent]:
         return iter(self.stream)
 
 
-def _logged(record: ModelCallFinished | ModelCallFailed) -> LoggedCall:
+def _logged(record: ModelCallFinished | ModelCallFailed, paced: bool) -> LoggedCall:
     if record.erased:
         raise ValueError(f"record {record.seq} of {record.run_id} is erased; its call cannot be replayed")
+    pace = _pace(record.timings) if paced else ()
     if isinstance(record, ModelCallFinished):
-        return LoggedCall(record.model, ScriptEntry("answer", _Streamed(_answer(record))))
+        return LoggedCall(record.model, ScriptEntry("answer", _Streamed(_answer(record), *pace)))
     nothing = StreamDone(FinishReason.STOP, usage=record.usage, cost=record.cost)
-    entry = ScriptEntry(record.failure.kind, _Streamed((nothing,)), _error(record.failure))
+    entry = ScriptEntry(record.failure.kind, _Streamed((nothing,), *pace), _error(record.failure))
     return LoggedCall(record.model, entry, heard=record.sent is not None)
+
+
+def _pace(timings: ModelTimings) -> tuple[float, float]:
+    """Seconds to the first event, and from there to the end."""
+    first, whole = timings.time_to_first_token_seconds, timings.stream_duration_seconds
+    return (whole, 0.0) if first is None else (first, whole - first)
 
 
 def _answer(record: ModelCallFinished) -> tuple[StreamEvent, ...]:
@@ -145,14 +153,20 @@ def _error(failure: ToolFailure) -> Callable[[], Exception] | None:
         return None
     if failure.kind in _REFUSALS:
         return partial(_worded, _REFUSALS[failure.kind], failure.message)
-    known = failure.kind in set(ModelErrorKind)
     return partial(
         ModelError,
-        ModelErrorKind(failure.kind) if known else ModelErrorKind.PERMANENT,
+        _kind(failure),
         failure.message,
         code=failure.code,
         retry_after_seconds=failure.retry_after_seconds,
     )
+
+
+def _kind(failure: ToolFailure) -> ModelErrorKind:
+    """The kind that a client can say; of any other failure a log knows whether it could pass."""
+    if failure.kind in set(ModelErrorKind):
+        return ModelErrorKind(failure.kind)
+    return ModelErrorKind.TRANSIENT if failure.transient else ModelErrorKind.PERMANENT
 
 
 _REFUSALS: Mapping[str, Callable[[str, str], Exception]] = {

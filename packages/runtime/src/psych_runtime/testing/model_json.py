@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from psych_runtime.model.transient import classify
+from psych_runtime.testing.canonical import by_digest, canonical
 from psych_runtime_core.errors import (
     AccessDenied,
     CredentialNotFound,
@@ -16,7 +17,7 @@ from psych_runtime_core.errors import (
     ModelErrorKind,
     ResponseTooLarge,
 )
-from psych_runtime_core.messages import Media, Message, ToolDefinition
+from psych_runtime_core.messages import ToolDefinition
 from psych_runtime_core.ports.model import (
     MediaDelta,
     ModelCallContext,
@@ -47,14 +48,14 @@ _EVENTS: Mapping[str, type[StreamEvent]] = {
 _TAGS = {kind: tag for tag, kind in _EVENTS.items()}
 _READERS: Mapping[str, TypeAdapter[StreamEvent]] = {tag: TypeAdapter(kind) for tag, kind in _EVENTS.items()}
 _CAPABILITIES = TypeAdapter(ModelCapabilities)
+_TOLD = frozenset({"code", "status", "retry_after_seconds", "request_id", "provider", "model"})
 # Trace headers may be anything, and a recording holds no header.
 _UNWRITTEN = frozenset({"headers"})
 
 
 def request_json(request: ModelRequest) -> JsonTree:
-    """What decides the answer; fields at their defaults are left out, media are named by their SHA-256."""
-    messages = tuple(_without_bytes(message) for message in request.messages)
-    tree = _fields(replace(request, messages=messages, tools=()))
+    """What decides the answer, in its canonical form; fields at their defaults are left out."""
+    tree = _fields(replace(request, messages=canonical(request.messages), tools=()))
     return {**tree, "tools": [_told(tool) for tool in request.tools]} if request.tools else tree
 
 
@@ -77,7 +78,7 @@ def event_json(event: StreamEvent) -> JsonTree:
     if tag is None:
         raise TypeError(f"the stream yielded {type(event).__name__}; yield TextDelta(…) and its kin")
     if isinstance(event, MediaDelta):
-        event = replace(event, media=_named(event.media))
+        event = replace(event, media=by_digest(event.media))
     return {"type": tag, **_fields(event)}
 
 
@@ -94,9 +95,8 @@ def error_json(error: Exception) -> JsonTree:
     """An error by its `type`; one that no client may raise as the `ModelError` that it means."""
     match error:
         case ModelError():
-            names = ("message", "code", "status", "retry_after_seconds", "request_id", "provider", "model")
-            told = {name: getattr(error, name) for name in names if getattr(error, name) is not None}
-            return {"type": "model_error", "kind": error.kind.value, **told}
+            told = {name: getattr(error, name) for name in _TOLD if getattr(error, name) is not None}
+            return {"type": "model_error", "kind": error.kind.value, "message": error.message, **told}
         case AccessDenied():
             return {"type": "access_denied", "subject": error.subject, "reason": error.reason}
         case CredentialNotFound():
@@ -115,20 +115,17 @@ def error_json(error: Exception) -> JsonTree:
 
 def error_of(tree: JsonTree, scope: Scope) -> Exception:
     """The error of such a tree, met by a call of `scope`. Raises `ValueError` for any other tree."""
-    try:
-        match tree:
-            case {"type": "model_error", "kind": kind, "message": message, **told}:
-                return ModelError(ModelErrorKind(kind), message, **told)
-            case {"type": "access_denied", "subject": subject, "reason": reason}:
-                return AccessDenied(subject, reason)
-            case {"type": "credential_not_found", "name": name}:
-                return CredentialNotFound(scope, name)
-            case {"type": "response_too_large", "origin": origin, "limit_bytes": limit}:
-                return ResponseTooLarge(origin, limit)
-            case _:
-                raise ValueError(f"{tree.get('type')!r} is no type of an error")
-    except TypeError as error:
-        raise ValueError(str(error)) from None
+    match tree:
+        case {"type": "model_error", "kind": kind, "message": message, **told} if told.keys() <= _TOLD:
+            return ModelError(ModelErrorKind(kind), message, **told)
+        case {"type": "access_denied", "subject": subject, "reason": reason}:
+            return AccessDenied(subject, reason)
+        case {"type": "credential_not_found", "name": name}:
+            return CredentialNotFound(scope, name)
+        case {"type": "response_too_large", "origin": origin, "limit_bytes": limit}:
+            return ResponseTooLarge(origin, limit)
+        case _:
+            raise ValueError(f"{tree.get('type')!r} is no error of these fields")
 
 
 def _fields(value: Any) -> JsonTree:
@@ -146,23 +143,3 @@ def _told(tool: ToolDefinition) -> JsonTree:
     """What a provider is told of a tool; how it is run here says nothing of the answer."""
     told = {"name": tool.name, "description": tool.description, "parameters": plain(tool.parameters)}
     return {**told, "strict": True} if tool.strict else told
-
-
-def _without_bytes(message: Message) -> Message:
-    """`message` with its media named."""
-    name = "parts" if message.role == "assistant" else "content"
-    parts = getattr(message, name)
-    if isinstance(parts, str):
-        return message
-    named = tuple(
-        part.model_copy(update={"media": _named(part.media)}) if hasattr(part, "media") else part
-        for part in parts
-    )
-    return message.model_copy(update={name: named})
-
-
-def _named(media: Media) -> Media:
-    """`media` by its digest, where it holds bytes."""
-    if media.data is None:
-        return media
-    return media.model_copy(update={"data": None, "blob_key": f"sha256:{media.sha256}"})

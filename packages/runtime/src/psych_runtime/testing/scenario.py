@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from psych_runtime.api.answers import Answer
+from psych_runtime.api.arguments import Spoken
 from psych_runtime.tools.registry import ToolRegistry
-from psych_runtime_core.jsonvalue import Json
 from psych_runtime_core.ports.model import ModelClient
 from psych_runtime_core.records.facts import QueueKind
 from psych_runtime_core.spec.agent import AgentSpec
@@ -71,7 +71,7 @@ class Scenario:
     spec: AgentSpec
     tools: Sequence[Callable[..., object]] | Callable[[], ToolRegistry]
     model: Callable[[], ModelClient]
-    input: Mapping[str, Json] | str | None = None
+    input: Spoken | None = None
     people: People = approve_all
     acts: tuple[Act, ...] = ()
     runtime: Mapping[str, Any] = field(default_factory=dict[str, Any])

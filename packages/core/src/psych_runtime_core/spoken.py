@@ -1,0 +1,95 @@
+"""What an input says: a text, or text with pictures and documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import cast
+
+from pydantic import TypeAdapter, ValidationError
+
+from psych_runtime_core.jsonvalue import Json, json_text
+from psych_runtime_core.messages import FilePart, ImagePart, Part, TextPart
+from psych_runtime_core.spec.model import InputKind
+
+SPOKEN_KEYS = ("message", "input", "text", "prompt")
+Content = str | tuple[Part, ...]
+
+
+def content_of_input(payload: Mapping[str, object]) -> Content:
+    """The first text that is not blank, or list of parts, under `SPOKEN_KEYS`; else the compact JSON.
+
+    Of `{}` nothing. A list with anything that is no part, or that names a blob, is JSON like any other.
+    """
+    for key in SPOKEN_KEYS:
+        said = payload.get(key)
+        if isinstance(said, str) and said.strip():
+            return said
+        parts = _parts(said)
+        if parts:
+            return parts
+    return json_text(payload) if payload else ""
+
+
+def payload_of(parts: Sequence[object]) -> Mapping[str, Json]:
+    """The input that says `parts`, each a part or the JSON of one. Raises `ValueError` for what is none."""
+    try:
+        said = _adapter().validate_python(tuple(parts))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(token) for token in first["loc"])
+        raise ValueError(f"part {place}: {first['msg']}; give TextPart, ImagePart or FilePart") from None
+    for part in said:
+        if not isinstance(part, TextPart) and part.media.blob_key is not None:
+            raise ValueError("a part names a blob; give its data, or its url")
+    plain = _adapter().dump_python(said, mode="json", exclude_defaults=False, exclude_none=True)
+    return {"message": cast("Json", plain)}
+
+
+def kind_of_part(part: Part) -> InputKind:
+    """What a model must accept to be given this part."""
+    if isinstance(part, TextPart):
+        return "text"
+    if isinstance(part, ImagePart):
+        return "image"
+    family = part.media.media_type.partition("/")[0]
+    return "audio" if family == "audio" else "video" if family == "video" else "file"
+
+
+def refused_kinds(payload: Mapping[str, object], accepted: Iterable[InputKind]) -> tuple[InputKind, ...]:
+    """The kinds of part in an input that are not among `accepted`."""
+    content = content_of_input(payload)
+    kinds = () if isinstance(content, str) else tuple(kind_of_part(part) for part in content)
+    return tuple(dict.fromkeys(kind for kind in kinds if kind not in set(accepted)))
+
+
+def text_of_content(content: Content) -> str:
+    """What people read: the texts, and each picture or document by its kind, type and size."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(_described(part) for part in content)
+
+
+def _described(part: Part) -> str:
+    if isinstance(part, TextPart):
+        return part.text
+    media = part.media
+    name = f" {part.name}" if isinstance(part, FilePart) else ""
+    size = "" if media.size_bytes is None else f", {media.size_bytes} bytes"
+    return f"[{kind_of_part(part)}{name}: {media.media_type}{size}]"
+
+
+def _parts(said: object) -> tuple[Part, ...] | None:
+    if not isinstance(said, list | tuple) or not said:
+        return None
+    try:
+        parts = _adapter().validate_python(tuple(cast("Sequence[object]", said)))
+    except ValidationError:
+        return None
+    named = any(not isinstance(part, TextPart) and part.media.blob_key is not None for part in parts)
+    return None if named else parts
+
+
+@cache
+def _adapter() -> TypeAdapter[tuple[Part, ...]]:
+    return TypeAdapter(tuple[Part, ...])

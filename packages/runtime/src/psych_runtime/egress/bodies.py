@@ -1,0 +1,137 @@
+"""The body of a reply: unpacked once, in pieces, counted unpacked, and never read past its cap."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING
+
+import httpx2
+
+from psych_runtime.egress.audit import Hop
+from psych_runtime.egress.codings import (
+    INSTALLED,
+    MAX_STACKED,
+    PIECE_BYTES,
+    BrokenCoding,
+    Decoder,
+    codings_in,
+    decoder_of,
+)
+from psych_runtime.egress.headers import EVENT_STREAM
+from psych_runtime_core.errors import RequestFailed, ResponseTooLarge
+
+if TYPE_CHECKING:
+    from psych_runtime.egress.passage import Passage
+
+_NO_BODY = {204, 304}
+_UNDONE_HERE = {b"content-encoding", b"content-length"}
+
+
+def asked_for(headers: httpx2.Headers) -> frozenset[str]:
+    """The codings a reply may come in; `accept-encoding` is set to what is asked for.
+
+    A caller's own wish is obeyed, as far as it is installed. A stream of events is asked for as it is, for
+    what waits in a compressor comes late; servers that pack it all the same are understood.
+    """
+    wish = headers.get("accept-encoding")
+    names = INSTALLED if wish is None else _wished(wish)
+    plain = not names or (wish is None and EVENT_STREAM in headers.get("accept", ""))
+    headers["accept-encoding"] = "identity" if plain else ", ".join(names)
+    return frozenset(names)
+
+
+def _wished(header: str) -> tuple[str, ...]:
+    weights = dict(_weighed(part) for part in header.lower().split(","))
+    other = weights.get("*", 0.0)
+    return tuple(name for name in INSTALLED if weights.get(name, other) > 0)
+
+
+def _weighed(part: str) -> tuple[str, float]:
+    name, _, weight = part.partition(";")
+    try:
+        return name.strip(), float(weight.strip().removeprefix("q=") or 1)
+    except ValueError:
+        return name.strip(), 1.0
+
+
+def handed_on(headers: httpx2.Headers) -> httpx2.Headers:
+    """The headers of a reply without those that tell of its coding: nobody decodes it twice."""
+    return httpx2.Headers([(name, value) for name, value in headers.raw if name.lower() not in _UNDONE_HERE])
+
+
+def decoder_for(headers: httpx2.Headers, codings: frozenset[str], origin: str) -> Decoder | None:
+    """How a body is to be unpacked, None for one that is not packed; raises for a coding nobody asked for."""
+    named = codings_in(headers.get("content-encoding", ""))
+    odd = [coding for coding in named if coding not in codings]
+    if odd or len(named) > MAX_STACKED:
+        told = ", ".join(odd or named)[:200]
+        raise RequestFailed(origin, "encoding", f"it came in {told!r}, which was not asked for", sent=True)
+    return decoder_of(named) if named else None
+
+
+def refuse_stated_length(hop: Hop, headers: httpx2.Headers, max_bytes: int | None) -> None:
+    """`ResponseTooLarge` for a body that says itself that it is over its cap, of which nothing is read."""
+    if max_bytes is None or hop.asked.method == "HEAD" or hop.status in _NO_BODY:
+        return
+    if int(headers.get("content-length", "0")) > max_bytes:
+        raise ResponseTooLarge(hop.asked.origin, max_bytes)
+
+
+class Body(httpx2.AsyncByteStream):
+    """What a reader of the reply iterates over. Left early, it closes the connection at once."""
+
+    def __init__(self, passage: Passage, decoder: Decoder | None, max_bytes: int | None) -> None:
+        self._passage, self._decoder, self._max = passage, decoder, max_bytes
+        self._pieces: Iterator[bytes] = iter(())
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            while not (piece := self._unpacked()):
+                if piece is None and not await self._more():
+                    raise StopAsyncIteration
+        except StopAsyncIteration:
+            await self._passage.end()
+            raise
+        except BaseException as error:
+            await self._passage.end(error)
+            raise
+        return piece
+
+    async def aclose(self) -> None:
+        await self._passage.end()
+
+    def _unpacked(self) -> bytes | None:
+        """The next bytes of what has come, maybe none; None when more must come first."""
+        try:
+            piece = next(self._pieces, None)
+        except BrokenCoding as error:
+            raise self._broken(str(error)) from None
+        hop = self._passage.hop
+        hop.decoded_bytes_in += len(piece or b"")
+        self._hold_to(hop.decoded_bytes_in)
+        return piece
+
+    async def _more(self) -> bool:
+        """Whether more came; what came is then to be unpacked."""
+        hop, data = self._passage.hop, await self._passage.more()
+        if data is None:
+            if self._decoder is not None and hop.bytes_in and not self._decoder.whole():
+                raise self._broken("it is cut")
+            return False
+        hop.bytes_in += len(data)
+        # Packed bytes that unpack to nothing must not come for ever either.
+        self._hold_to(hop.bytes_in - PIECE_BYTES)
+        self._pieces = self._decoder.feed(data) if self._decoder is not None else iter((data,))
+        return True
+
+    def _hold_to(self, size: int) -> None:
+        if self._max is not None and size > self._max:
+            raise ResponseTooLarge(self._passage.origin, self._max)
+
+    def _broken(self, detail: str) -> RequestFailed:
+        return RequestFailed(
+            self._passage.origin, "encoding", f"the body does not unpack: {detail}", sent=True
+        )

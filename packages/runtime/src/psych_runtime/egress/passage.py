@@ -1,0 +1,91 @@
+"""One hop on its way: every wait is bounded, every failure named, and it ends exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import contextmanager
+from types import AsyncGeneratorType
+from typing import NamedTuple, cast
+
+import anyio
+import httpcore2
+
+from psych_runtime.egress.audit import Auditor, Hop
+from psych_runtime.egress.failures import WIRE_ERRORS, Progress, failure
+from psych_runtime.egress.pools import Pools, SharedPool
+from psych_runtime_core.errors import RequestFailed
+
+
+class Bounds(NamedTuple):
+    """How long things may take: the steps of this hop, and the whole of its request until `deadline`."""
+
+    steps: Mapping[str, float | None]
+    total: float | None
+    deadline: float
+
+
+class Passage:
+    """What a hop holds while it lasts, and gives back: the use of a pool, and the connection of its reply."""
+
+    def __init__(self, hop: Hop, bounds: Bounds, pools: Pools, auditor: Auditor) -> None:
+        self.hop = hop
+        self._bounds, self._pools, self._auditor = bounds, pools, auditor
+        self._pool: SharedPool | None = None
+        self._reply: httpcore2.Response | None = None
+        self._wire: AsyncGenerator[bytes, None] | None = None
+        self._ended = False
+
+    @property
+    def origin(self) -> str:
+        return self.hop.asked.origin
+
+    async def send(self, pool: SharedPool, request: httpcore2.Request) -> httpcore2.Response:
+        """The head of the reply. The pool is in use until the passage ends."""
+        self._pool = pool
+        self._reply = reply = await pool.pool.handle_async_request(request)
+        self._wire = cast("AsyncGenerator[bytes, None]", aiter(cast("AsyncGenerator[bytes]", reply.stream)))
+        self.hop.status = reply.status
+        return reply
+
+    async def more(self) -> bytes | None:
+        """The next bytes of the body as they came, None at its end."""
+        assert self._wire is not None
+        with self.bounded():
+            return await anext(self._wire, None)
+
+    @contextmanager
+    def bounded(self) -> Generator[None]:
+        """Within it, a wait ends at the deadline of the whole, and errors of the wire become ours."""
+        hop, (steps, total, deadline) = self.hop, self._bounds
+        try:
+            with anyio.CancelScope(deadline=deadline) as scope:
+                yield
+        except WIRE_ERRORS as error:
+            raise failure(error, Progress(self.origin, hop.sent, hop.seconds, steps)) from error
+        if scope.cancelled_caught:
+            raise RequestFailed(self.origin, "total", f"it was not done within {total:g} s", sent=hop.sent)
+
+    async def end(self, error: BaseException | None = None) -> None:
+        """Let go of everything, and tell of it. Only the first call counts."""
+        if self._ended:
+            return
+        self._ended = True
+        try:
+            with anyio.CancelScope(shield=True):
+                await self._let_go()
+                if self._pool is not None:
+                    await self._pools.give_back(self._pool, retire=_is_stuck(error, self._pool))
+        finally:
+            self._auditor.ended(self.hop, error)
+
+    async def _let_go(self) -> None:
+        if self._reply is not None:
+            await self._reply.aclose()
+        # Another task may wait for bytes right now; that the connection is closed has woken it.
+        if isinstance(self._wire, AsyncGeneratorType) and not self._wire.ag_running:
+            await self._wire.aclose()
+
+
+def _is_stuck(error: BaseException | None, pool: SharedPool) -> bool:
+    """Whether a pool may hold a connection that never gets free: one to a proxy that failed on its way."""
+    return pool.key.proxied and isinstance(error, RequestFailed) and error.phase == "connect"

@@ -1,0 +1,64 @@
+"""How a pool of connections is made."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TypedDict
+
+import httpcore2
+import httpx2
+
+from psych_runtime.egress.connector import Connector
+from psych_runtime.egress.proxy import ProxyConfig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolSettings:
+    """What all pools of a transport have in common. `connections` and `keepalive` are of each pool."""
+
+    connector: Connector
+    connections: int
+    keepalive: int
+    keepalive_seconds: float
+    ssl_context: ssl.SSLContext | None
+    proxy: ProxyConfig | None
+
+    def __post_init__(self) -> None:
+        if self.connections < 1 or self.keepalive < 0 or not self.keepalive_seconds >= 0:
+            raise ValueError("give connections of 1 and more, keepalive and keepalive_seconds of 0 and more")
+
+    def make(self, proxy_headers: Mapping[str, str]) -> httpcore2.AsyncConnectionPool:
+        """A pool without connections."""
+        tls = self.ssl_context or _tls()
+        common = _Common(
+            ssl_context=tls,
+            max_connections=self.connections,
+            max_keepalive_connections=self.keepalive,
+            keepalive_expiry=self.keepalive_seconds,
+            network_backend=self.connector,
+        )
+        if self.proxy is None:
+            return httpcore2.AsyncConnectionPool(**common)
+        return httpcore2.AsyncHTTPProxy(
+            proxy_url=self.proxy.url,
+            proxy_headers=[(name.encode(), value.encode()) for name, value in proxy_headers.items()],
+            proxy_ssl_context=tls if self.proxy.url.startswith("https:") else None,
+            **common,
+        )
+
+
+class _Common(TypedDict):
+    ssl_context: ssl.SSLContext
+    max_connections: int
+    max_keepalive_connections: int
+    keepalive_expiry: float
+    network_backend: httpcore2.AsyncNetworkBackend
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Reading the certificates of the system takes longer than all else of a request."""
+    return httpx2.create_ssl_context()

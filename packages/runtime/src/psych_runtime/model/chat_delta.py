@@ -1,0 +1,45 @@
+"""A delta, or a whole message, taken apart into pieces: reasoning, content, refusal, pictures, calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from psych_runtime.model.chat_content import ContentPiece, content_pieces, image_pieces
+from psych_runtime.model.chat_fragments import Fragment, fragment_of
+from psych_runtime.model.chat_numbers import count_of
+from psych_runtime.model.chat_reasoning import ReasoningItem, reasoning_pieces, written
+from psych_runtime.model.chat_shapes import NOTHING, Object, items, members
+from psych_runtime_core.ports.model import RefusalDelta
+
+Piece: TypeAlias = ContentPiece | ReasoningItem | Fragment
+
+
+def choice_of(chunk: Object) -> Object:
+    """The first choice in a chunk, empty without one; a choice without a number is that of its place."""
+    for place, choice in enumerate(items(chunk.get("choices"))):
+        number = count_of(members(choice).get("index"))
+        if (place if number is None else number) == 0:
+            return members(choice)
+    return NOTHING
+
+
+def pieces_of(delta: object, *, whole: bool = False) -> Iterator[Piece]:
+    """What a delta says. In a `whole` message the calls are numbered by their place."""
+    said = members(delta)
+    yield from reasoning_pieces(said)
+    yield from content_pieces(said.get("content"))
+    refusal = written(said.get("refusal"))
+    if refusal:
+        yield RefusalDelta(refusal)
+    yield from image_pieces(said.get("images"))
+    yield from _fragments(said, whole)
+
+
+def _fragments(delta: Object, whole: bool) -> Iterator[Fragment]:
+    # The second is the older form, of one call at most.
+    entries = items(delta.get("tool_calls")) or [{"function": delta.get("function_call")}]
+    for place, entry in enumerate(entries):
+        fragment = fragment_of(entry, place if whole else None)
+        if fragment is not None:
+            yield fragment

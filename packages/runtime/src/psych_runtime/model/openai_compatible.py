@@ -1,0 +1,198 @@
+"""The client of every provider that speaks OpenAI's chat completions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pydantic import SecretStr
+
+from psych_runtime.egress.credential import CredentialBinding
+from psych_runtime.egress.headers import checked
+from psych_runtime.model.api_key import key_of, resolving
+from psych_runtime.model.chat_call import Call, call_events
+from psych_runtime.model.chat_errors import Asked
+from psych_runtime.model.chat_messages import Terms
+from psych_runtime.model.chat_request import encode_request
+from psych_runtime.model.dialects import DIALECTS, Dialect, dialect_of
+from psych_runtime.model.endpoint import endpoint_of
+from psych_runtime.model.request_limits import Unsendable
+from psych_runtime_core.errors import AccessDenied, ModelErrorKind
+from psych_runtime_core.messages import ModelSource
+from psych_runtime_core.ports.model import ModelCallContext, ModelCapabilities, ModelRequest, StreamEvent
+from psych_runtime_core.ports.secrets import SecretResolver
+from psych_runtime_core.scope import Scope
+
+if TYPE_CHECKING:
+    from psych_runtime.egress.transport import HttpTransport
+
+MAX_MODELS_BYTES = 2 * 1024 * 1024
+MAX_PROVIDER = 64
+
+Headers: TypeAlias = Mapping[str, str] | Callable[[ModelCallContext], Mapping[str, str]]
+
+
+class OpenAICompatibleClient:
+    """A `ModelClient` for OpenAI, and for whoever offers the same wire.
+
+    `base_url` is that of the API, such as `https://api.openai.com/v1`. The key is `api_key`, or `credential`,
+    a name that `secrets` resolves with the Scope of each call. `scope` binds the client to its tenant;
+    `headers` are sent with each request, fixed or made for each call; `query` goes into each URL. `dialect`,
+    a row or the name of one, is else chosen by the host; `provider` defaults to its name, or the host.
+    `capabilities` says by model id what its row does not. A bad argument raises `ValueError`.
+    """
+
+    def __init__(  # noqa: PLR0913 - the options of a public call
+        self,
+        *,
+        base_url: str,
+        api_key: str | SecretStr | None = None,
+        credential: str | None = None,
+        secrets: SecretResolver | None = None,
+        scope: Scope | None = None,
+        headers: Headers | None = None,
+        query: Mapping[str, str] | None = None,
+        transport: HttpTransport | None = None,
+        provider: str | None = None,
+        dialect: Dialect | str | None = None,
+        capabilities: Mapping[str, ModelCapabilities] | None = None,
+        auth_header: str = "Authorization",
+        auth_scheme: str = "Bearer",
+    ) -> None:
+        self._endpoint = endpoint_of(base_url)
+        self._key = key_of(api_key, credential, secrets)
+        self._scope = scope
+        self._headers = headers if callable(headers) else MappingProxyType(checked(headers or {}))
+        self._query = MappingProxyType(dict(query or {}))
+        self._dialect = _dialect(dialect, self._endpoint.host)
+        self._capabilities = MappingProxyType(dict(capabilities or {}))
+        self._auth = _auth(self._dialect, auth_header, auth_scheme)
+        self.provider = _provider(provider, self._dialect, self._endpoint.host)
+        self.transport = _transport() if transport is None else transport
+
+    def __repr__(self) -> str:
+        return f"OpenAICompatibleClient(base_url={self._endpoint.base_url!r}, provider={self.provider!r})"
+
+    def capabilities(self, model: str) -> ModelCapabilities:
+        """What was stated for `model`, else what its provider can do."""
+        return self._capabilities.get(model, self._dialect.capabilities)
+
+    async def known_models(self, context: ModelCallContext) -> Sequence[str]:
+        """The ids that the provider lists; `()` when it lists none, in whatever way."""
+        self._admit(context)
+        try:
+            return await self._listed_models(context)
+        except AccessDenied:
+            raise
+        except Exception:
+            # Nobody asks for a list who could not do without it: no key, no server and no JSON are no list.
+            return ()
+
+    async def stream(
+        self, request: ModelRequest, context: ModelCallContext
+    ) -> AsyncGenerator[StreamEvent, None]:
+        """One try, as every `ModelClient` makes it."""
+        self._admit(context)
+        asked, credential = self._asking(request.model, context)
+        call = Call(
+            endpoint=self._endpoint,
+            scope=context.scope,
+            asked=asked,
+            credential=credential,
+            headers=self._headers_for(context, asked),
+            query=self._query,
+            body=self._body(request, context, asked),
+            idle_seconds=request.idle_timeout_seconds,
+        )
+        async with aclosing(call_events(call, self.transport)) as events:
+            async for event in events:
+                yield event
+
+    async def _listed_models(self, context: ModelCallContext) -> Sequence[str]:
+        asked, credential = self._asking("any model", context)
+        reply = await self.transport.request(
+            "GET",
+            self._endpoint.models,
+            scope=context.scope,
+            purpose="model",
+            credential=credential,
+            headers=self._headers_for(context, asked),
+            params=self._query or None,
+            max_response_bytes=MAX_MODELS_BYTES,
+            configured=(self._endpoint.origin,),
+        )
+        return _ids_in(json.loads(reply.content)) if reply.status_code == 200 else ()
+
+    # --- what a call is made of ------------------------------------------------------------------------
+
+    def _admit(self, context: ModelCallContext) -> None:
+        if self._scope is not None and context.scope.tenant != self._scope.tenant:
+            raise AccessDenied(self._endpoint.origin, "this model client serves one tenant, and another asks")
+
+    def _asking(self, model: str, context: ModelCallContext) -> tuple[Asked, CredentialBinding | None]:
+        """Who is asked, and the key for it: the errors of a call know the key that was sent, and hide it."""
+        sent: list[str] = []
+        asked = Asked(provider=self.provider, model=model, secrets=sent)
+        if self._key is None:
+            return asked, None
+        resolve = resolving(self._key, context.scope, asked, sent)
+        return asked, CredentialBinding(self._endpoint.origin, resolve, *self._auth)
+
+    def _headers_for(self, context: ModelCallContext, asked: Asked) -> Mapping[str, str]:
+        own = self._headers(context) if callable(self._headers) else self._headers
+        try:
+            return checked({**context.headers, **own})
+        except ValueError as fault:
+            raise asked.error(ModelErrorKind.PERMANENT, f"The headers cannot be sent: {fault}.") from None
+
+    def _body(self, request: ModelRequest, context: ModelCallContext, asked: Asked) -> bytes:
+        source = ModelSource(provider=self.provider, model=request.model)
+        terms = Terms(self._dialect, self.capabilities(request.model), source)
+        try:
+            return encode_request(request, terms, cache_key=context.cache_key)
+        except Unsendable as unsendable:
+            raise asked.error(ModelErrorKind.PERMANENT, unsendable.words, code=unsendable.code) from None
+
+
+# --- arguments -----------------------------------------------------------------------------------------
+
+
+def _dialect(stated: Dialect | str | None, host: str) -> Dialect:
+    if stated is None:
+        return dialect_of(host)
+    if isinstance(stated, Dialect):
+        return stated
+    known = DIALECTS.get(stated)
+    if known is None:
+        raise ValueError(f"dialect={stated!r} is none: give one of {', '.join(DIALECTS)}, or a Dialect")
+    return known
+
+
+def _auth(dialect: Dialect, header: str, scheme: str) -> tuple[str, str]:
+    """The header of the key and what stands before it; what is not stated is the dialect's."""
+    if (header, scheme) == ("Authorization", "Bearer"):
+        header, scheme = dialect.auth_header, dialect.auth_scheme
+    checked({header: scheme})
+    return header, scheme
+
+
+def _provider(stated: str | None, dialect: Dialect, host: str) -> str:
+    if stated is None:
+        return host[-MAX_PROVIDER:] if dialect.name == "other" else dialect.name
+    if not 1 <= len(stated) <= MAX_PROVIDER:
+        raise ValueError(f"provider has {len(stated)} characters: give 1 to {MAX_PROVIDER}")
+    return stated
+
+
+def _transport() -> HttpTransport:
+    from psych_runtime.egress.transport import HttpTransport
+
+    return HttpTransport()
+
+
+def _ids_in(document: Any) -> tuple[str, ...]:
+    """The ids in a list of models. Any error means that it is none."""
+    return tuple(row["id"] for row in document["data"] if isinstance(row["id"], str))

@@ -1,0 +1,315 @@
+"""A log plays its model again: each call gets the parts, the figures or the error that it got."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from packages.core.tests import samples
+from packages.core.tests.plans import plan
+from packages.core.tests.pump import Pump
+from packages.core.tests.stories import Story, begun, erased, rich
+from packages.core.tests.tape import Tape
+from packages.core.tests.world import World
+from packages.runtime.tests.model_calls import events, request, text
+from psych_runtime.model.assemble import NOBODY, Answer, Assembly, assemble
+from psych_runtime.model.transient import classify
+from psych_runtime.testing.fake_model import FakeModel, LogMismatch
+from psych_runtime.testing.logged_calls import said
+from psych_runtime.testing.virtual import run_virtual
+from psych_runtime_core.errors import AccessDenied, CredentialNotFound, ModelError
+from psych_runtime_core.ids import RunId
+from psych_runtime_core.messages import (
+    AssistantMessage,
+    FinishReason,
+    ImagePart,
+    Media,
+    ModelSource,
+    ToolDefinition,
+    UserMessage,
+)
+from psych_runtime_core.ports.model import (
+    MediaDelta,
+    ModelCallContext,
+    ModelRequest,
+    OpaqueDelta,
+    ReasoningDelta,
+    RefusalDelta,
+    StreamDone,
+    StreamEvent,
+    TextDelta,
+    ToolCallDelta,
+)
+from psych_runtime_core.records import Record
+from psych_runtime_core.records.facts import ToolFailure
+from psych_runtime_core.records.turn import ModelCallFailed, ModelCallFinished
+from psych_runtime_core.scope import Scope
+
+
+def history(seed: int) -> list[Record]:
+    """A Run of chance, with Workers that die."""
+    tape = Tape(bytes((seed * 41 + n * n * 13 + n) & 255 for n in range(600)))
+    pump = Pump(World(tape, plan("b")))
+    pump.run()
+    return pump.log
+
+
+def every_field() -> Record:
+    """The fullest answer; how closely to look at a picture is said to a model and never by one."""
+    message = samples.MESSAGE
+    parts = [
+        part.model_copy(update={"detail": "auto"}) if isinstance(part, ImagePart) else part
+        for part in message.parts
+    ]
+    update = {"message": message.model_copy(update={"parts": tuple(parts)})}
+    return samples.FULL["model_call_finished"].model_copy(update=update)
+
+
+LOGS: dict[str, Callable[[], Sequence[Record]]] = {
+    "a bit of everything": lambda: rich().records,
+    "every field of an answer": lambda: [every_field()],
+    "as few as it takes": lambda: [samples.BARE["model_call_finished"]],
+    "a failure that says little": lambda: [samples.BARE["model_call_failed"]],
+    **{f"history {seed}": partial(history, seed) for seed in range(25)},
+}
+
+
+def calls_of(log: Sequence[Record]) -> Iterator[tuple[ModelCallFinished | ModelCallFailed, int]]:
+    """Each call that ended, and how many had failed before it in its turn."""
+    failures: dict[tuple[str, int], int] = {}
+    for record in log:
+        if isinstance(record, ModelCallFinished | ModelCallFailed):
+            before = failures.setdefault((record.lane, record.turn), 0)
+            failures[record.lane, record.turn] += isinstance(record, ModelCallFailed)
+            yield record, before
+
+
+def where(record: Record, turn: int, failures: int = 0, run: str = "run_other") -> ModelCallContext:
+    return ModelCallContext(Scope(tenant="acme"), RunId(run), record.lane, "clerk", turn, failures)
+
+
+def asked(model: str, *tools: str) -> ModelRequest:
+    defined = tuple(ToolDefinition(name=name, description="", parameters={}) for name in tools)
+    return ModelRequest(model, (UserMessage(content="hello"),), tools=defined)
+
+
+async def replayed(
+    model: FakeModel, record: ModelCallFinished | ModelCallFailed, failures: int
+) -> ModelCallFinished | ModelCallFailed:
+    """`record` as the call in its place writes it: nothing that its stream says is taken from the log."""
+    message = record.message if isinstance(record, ModelCallFinished) else AssistantMessage(source=NOBODY)
+    source = ModelSource(provider=model.provider, model=message.source.model)
+    assembly = Assembly(source, lambda ordinal: message.tool_calls[ordinal].id)
+    try:
+        for event in await events(model, where(record, record.turn, failures), asked(record.model)):
+            assembly.feed(event)
+    except (ModelError, AccessDenied, CredentialNotFound) as error:
+        return record.model_copy(update={"failure": failed(error), "usage": None, "cost": None})
+    return record.model_copy(update=told(assembly.finish(), record))
+
+
+def told(answer: Answer, record: ModelCallFinished | ModelCallFailed) -> dict[str, Any]:
+    done = answer.done
+    if isinstance(record, ModelCallFailed):
+        failure = record.failure if answer.message.parts == () else None
+        return {"usage": done.usage, "cost": done.cost, "failure": failure}
+    return {
+        "message": answer.message,
+        "finish_reason": done.finish_reason,
+        "raw_finish_reason": done.raw_finish_reason,
+        "usage": done.usage,
+        "cost": done.cost,
+        "served_model": done.served_model,
+        "response_id": done.response_id,
+        "service_tier": done.service_tier,
+    }
+
+
+def failed(error: Exception) -> ToolFailure:
+    kind, retry_after = classify(error)
+    code = error.code if isinstance(error, ModelError) else None
+    transient = kind == "transient"
+    return ToolFailure(
+        kind=kind, message=str(error), transient=transient, code=code, retry_after_seconds=retry_after
+    )
+
+
+@pytest.mark.parametrize("name", LOGS)
+async def test_every_call_of_a_log_gets_what_it_got(name: str) -> None:
+    log = LOGS[name]()
+    model = FakeModel.from_log(log, strict=False)
+    for record, failures in calls_of(log):
+        assert await replayed(model, record, failures) == record
+    model.assert_exhausted()
+    assert set(await model.known_models(where(log[0], 1))) >= {each.model for each, _ in calls_of(log)}
+
+
+def test_the_logs_hold_calls_of_each_kind() -> None:
+    seen = [record for make in LOGS.values() for record, _ in calls_of(make())]
+    assert sum(isinstance(record, ModelCallFailed) for record in seen) >= 10
+    assert sum(isinstance(record, ModelCallFinished) and bool(record.calls) for record in seen) > 10
+
+
+opaque = st.none() | st.dictionaries(st.text(), st.integers() | st.text())
+media = st.sampled_from(
+    [Media(media_type="image/png", data=b"png"), Media(media_type="text/plain", url="https://host/a")]
+)
+deltas: st.SearchStrategy[StreamEvent] = st.one_of(
+    st.builds(TextDelta, st.text(), opaque),
+    st.builds(ReasoningDelta, st.text(), opaque),
+    st.builds(RefusalDelta, st.text()),
+    st.builds(MediaDelta, media, st.none() | st.text(min_size=1, max_size=9)),
+    st.builds(OpaqueDelta, st.text(), opaque),
+)
+END = StreamDone(FinishReason.STOP)
+
+
+@given(st.lists(deltas), st.lists(st.tuples(st.text(min_size=1), st.text(), opaque), max_size=3))
+def test_whatever_was_said_can_be_said_again(streamed: list[StreamEvent], calls: list[Any]) -> None:
+    called = [
+        ToolCallDelta(index, f"p{index}", name, arguments, mark)
+        for index, (name, arguments, mark) in enumerate(calls)
+    ]
+    message = assemble([*streamed, *called, *streamed, END])
+    assert assemble([*said(message), END]) == message
+
+
+@pytest.mark.parametrize(
+    ("failure", "kind"),
+    [
+        ({"kind": "auth", "message": "no", "code": "invalid_api_key"}, "auth"),
+        ({"kind": "context_overflow", "message": "too long"}, "context_overflow"),
+        (
+            {"kind": "transient", "message": "slow down", "transient": True, "retry_after_seconds": 7.5},
+            "transient",
+        ),
+        ({"kind": "access_denied", "message": "access to acme is denied: no"}, "access_denied"),
+        ({"kind": "tool_resolution", "message": "gone"}, "permanent"),
+        ({"kind": "timeout", "message": "late", "transient": True}, "transient"),
+    ],
+    ids=["auth", "overflow", "transient", "denied", "a kind of the engine's", "one that may pass"],
+)
+async def test_a_failed_call_fails_again_in_its_words(failure: dict[str, Any], kind: str) -> None:
+    log = begun().asks().model_failed(failure=ToolFailure(**failure), next="stop").records
+    with pytest.raises(Exception) as raised:
+        await text(FakeModel.from_log(log), where(log[-1], 1), asked("test-model"))
+    assert str(raised.value) == failure["message"]
+    assert classify(raised.value) == (kind, failure.get("retry_after_seconds"))
+    assert getattr(raised.value, "code", None) == failure.get("code")
+
+
+async def test_a_credential_that_was_missing_is_missing_again() -> None:
+    failure = ToolFailure(kind="credential_not_found", message="credential 'key' is not set")
+    log = begun().asks().model_failed(failure=failure, next="stop").records
+    with pytest.raises(CredentialNotFound, match=r"^credential 'key' is not set$"):
+        await text(FakeModel.from_log(log), where(log[-1], 1), asked("test-model"))
+
+
+# --- what differs ---
+
+
+def two_turns() -> Story:
+    """The tools of the second turn are those of the first, which the log says once."""
+    return begun().asks().says("", ("pay", {"n": 1})).runs().asks().says("Done.")
+
+
+MODEL = "test-model"
+
+
+@pytest.mark.parametrize(
+    ("request_", "what", "recorded", "given_"),
+    [
+        pytest.param(asked("gpt-9", "other"), "the model", MODEL, "gpt-9", id="the model, first of all"),
+        pytest.param(asked(MODEL), "tool 1", "pay", None, id="a tool that is not offered"),
+        pytest.param(asked(MODEL, "send"), "tool 1", "pay", "send", id="another tool"),
+        pytest.param(asked(MODEL, "pay", "send"), "tool 2", None, "send", id="one tool more"),
+    ],
+)
+async def test_the_first_difference_is_named(
+    request_: ModelRequest, what: str, recorded: str | None, given_: str | None
+) -> None:
+    log = two_turns().records
+    model = FakeModel.from_log(log)
+    with pytest.raises(LogMismatch, match="lane '', turn 2, after 0 failed calls") as raised:
+        await text(model, where(log[0], 2), request_)
+    seen = raised.value
+    assert (seen.what, seen.recorded, seen.asked) == (what, recorded, given_)
+    assert what in str(seen)
+    assert await text(FakeModel.from_log(log, strict=False), where(log[0], 2), request_) == "Done."
+
+
+async def test_a_call_that_the_log_has_not_is_named_and_so_are_calls_that_nobody_made() -> None:
+    log = two_turns().records
+    model = FakeModel.from_log(log)
+    await text(model, where(log[0], 1), asked(MODEL, "pay"))
+    for strange in (where(log[0], 3), where(log[0], 2, failures=1)):
+        with pytest.raises(LogMismatch, match=r"the model is 'test-model', in the log nothing"):
+            await text(model, strange, asked(MODEL, "pay"))
+    with pytest.raises(AssertionError) as raised:
+        model.assert_exhausted()
+    faults = str(raised.value).splitlines()
+    assert [fault.partition(":")[0] for fault in faults] == ["the log of run_1"] * 3
+    assert "turn 3, after 0" in faults[0]
+    assert "turn 2, after 1" in faults[1]
+    assert faults[2] == "the log of run_1: not played: lane '', turn 2, after 0 failed calls"
+
+
+async def test_a_call_repeated_after_a_crash_is_answered_alike() -> None:
+    log = two_turns().records
+    model = FakeModel.from_log(log)
+    said_twice = [await text(model, where(log[0], 2), asked(MODEL, "pay")) for _worker in range(2)]
+    assert said_twice == ["Done.", "Done."]
+
+
+async def test_children_play_their_own_logs() -> None:
+    log, child = two_turns().records, begun().asks().says("I am the child.").records
+    model = FakeModel.from_log(log, children={"run_child": child})
+    assert await text(model, where(log[0], 1, run="run_child"), asked(MODEL, "pay")) == "I am the child."
+    assert await text(model, where(log[0], 2), asked(MODEL, "pay")) == "Done."
+    with pytest.raises(AssertionError, match=r"^the log of run_1: not played: lane '', turn 1, after 0"):
+        model.assert_exhausted()
+
+
+def test_a_call_that_the_end_of_its_run_cut_off_is_silent() -> None:
+    log = begun().asks().abort().settled().records
+    model = FakeModel.from_log(log)
+
+    async def call() -> None:
+        await text(model, where(log[0], 1), request(MODEL, idle=30.0))
+
+    with pytest.raises(ModelError, match="silent for 30 seconds"):
+        run_virtual(call)
+    FakeModel.from_log(log).assert_exhausted()
+
+
+async def test_a_call_that_a_log_ends_in_is_not_in_it() -> None:
+    log = begun().asks().records
+    with pytest.raises(LogMismatch, match="in the log nothing"):
+        await text(FakeModel.from_log(log), where(log[0], 1), asked(MODEL))
+
+
+async def test_other_calls_can_be_scripted_beside_a_log() -> None:
+    log = two_turns().records
+    model = FakeModel.from_log(log)
+    model.when(model="other").turn("scripted")
+    assert await text(model, where(log[0], 1), asked("other")) == "scripted"
+    with pytest.raises(ValueError, match=r"plays a log; .* with when\(\)"):
+        model.turn("lost")
+    assert model.provider == "test"
+
+
+def test_an_erased_call_cannot_be_played() -> None:
+    with pytest.raises(ValueError, match="record 5 of run_1 is erased"):
+        FakeModel.from_log(erased(two_turns()))
+
+
+async def test_an_empty_log_has_no_calls() -> None:
+    model = FakeModel.from_log([])
+    model.assert_exhausted()
+    with pytest.raises(LogMismatch):
+        await text(model)

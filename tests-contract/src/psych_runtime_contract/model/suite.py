@@ -1,0 +1,68 @@
+"""What every rule of the suite stands on: a client under test, and a stub for it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, ClassVar
+
+import pytest
+
+from psych_runtime.testing.http_stub import Answer, HttpStub, Raw, Reply
+from psych_runtime_contract.model.playing import Played, patience_for, play, request
+from psych_runtime_contract.model.wires import Wire, wire_named
+from psych_runtime_core.ports.model import ModelClient
+
+
+class ModelSuite(ABC):
+    """The choices of a subclass, and what they make."""
+
+    wire: ClassVar[str | None] = None
+    """`openai.chat`; None: no wire of this kit, the laws alone are judged."""
+    deviations: ClassVar[Mapping[str, str]] = {}
+    """Rows or cases of the corpus that the client is known to break, each with the reason."""
+
+    @abstractmethod
+    def client(self, base_url: str) -> ModelClient:
+        """A new client whose provider is at `base_url`. One without a wire answers any number of requests."""
+
+    @pytest.fixture
+    def anyio_backend(self) -> str:
+        """The event loop there is."""
+        return "asyncio"
+
+    def spoken(self) -> Wire:
+        """The wire; a rule that needs one is left out where there is none."""
+        if self.wire is None:
+            pytest.skip("this client speaks no wire of the kit")
+        return wire_named(self.wire)
+
+    @asynccontextmanager
+    async def serving(self, *answers: Answer) -> AsyncGenerator[tuple[HttpStub, ModelClient]]:
+        """A stub that gives these answers in turn, and a client that asks it."""
+        async with HttpStub() as stub:
+            if self.wire is None:
+                made = self.client(stub.url)
+            else:
+                wire = wire_named(self.wire)
+                made = self.client(stub.url + wire.base)
+                if answers:
+                    stub.on("POST", wire.path, *answers)
+            try:
+                yield stub, made
+            finally:
+                await close(made)
+
+    async def played(self, reply: Reply | Raw) -> Played:
+        """What a client makes of one reply."""
+        async with self.serving(reply) as (_, client):
+            return await play(client, request(), patience_for(reply))
+
+
+async def close(client: ModelClient) -> None:
+    """Close what a client holds: its transport if it has one, and itself if it can be closed."""
+    for holder in (getattr(client, "transport", None), client):
+        aclose: Any = getattr(holder, "aclose", None)
+        if aclose is not None:
+            await aclose()
