@@ -12,6 +12,7 @@ from psych_runtime import Store, ToolRegistry, records, send, thread
 from psych_runtime.testing import EffectLedger, FakeModel, FakeTurn, ToolCallScript
 from psych_runtime_core.jsonvalue import encode_json
 from psych_runtime_core.messages import ToolResultMessage, UserMessage
+from psych_runtime_core.ports.model import ModelCapabilities
 from psych_runtime_core.records.facts import ToolOutcome
 from psych_runtime_core.records.run import RunAdmitted
 from psych_runtime_core.records.tool import ToolCallFinished
@@ -338,8 +339,13 @@ class Lawless:
 
     provider = "lawless"
 
-    def __init__(self, error: Callable[[], BaseException]) -> None:
-        self._error = error
+    def __init__(self, error: Callable[[], BaseException], *, breaks: str = "stream") -> None:
+        self._error, self._breaks = error, breaks
+
+    def capabilities(self, model: str) -> ModelCapabilities:
+        if self._breaks == "capabilities":
+            raise self._error()
+        return ModelCapabilities()
 
     async def stream(self, request: object, context: object) -> AsyncIterator[Any]:
         if request:
@@ -347,15 +353,16 @@ class Lawless:
         yield
 
 
+@pytest.mark.parametrize("breaks", ["stream", "capabilities"])
 @pytest.mark.parametrize(
     "error",
     [lambda: ValueError("a bug"), lambda: RecursionError("deep"), lambda: ValueError("\ud800\0")],
     ids=["ValueError", "RecursionError", "odd words"],
 )
 async def test_a_model_client_with_a_bug_fails_its_run_and_no_worker(
-    store: Store, error: Callable[[], BaseException]
+    store: Store, error: Callable[[], BaseException], breaks: str
 ) -> None:
-    async with at_work(store, Lawless(error)):  # type: ignore[arg-type]  # that is the point
+    async with at_work(store, Lawless(error, breaks=breaks)):  # type: ignore[arg-type]  # that is the point
         state = await ended(store, await begun(store, agent()))
     assert state.settled is not None
     assert state.settled.failure is not None

@@ -44,5 +44,6 @@ async def test_a_fault_is_recorded_as_its_kind(
     failed = only(ModelCallFailed, await records(store, run_id))[-1].failure
     assert (failed.kind, failed.code, failed.retry_after_seconds) == (kind, code, retry_after)
     assert failed.transient is (kind in {"transient", "empty_response"})
-    assert state.failure is not None
-    assert state.failure.kind == kind
+    assert state.settled is not None
+    assert state.settled.failure is not None
+    assert state.settled.failure.kind == kind

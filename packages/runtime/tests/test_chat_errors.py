@@ -167,6 +167,11 @@ def test_a_wrong_address_is_no_unknown_model(words: str) -> None:
     assert "base_url" in found.message
 
 
+@pytest.mark.parametrize(("status", "code"), [(402, None), (429, "insufficient_quota")])
+def test_an_account_without_credit_is_told_so(status: int, code: str | None) -> None:
+    assert "has credit" in of_status(status, error(code=code)).message
+
+
 def test_a_key_that_may_not_use_the_model_stays_a_matter_of_the_key() -> None:
     found = of_status(403, error(code="model_not_found"))
     assert (found.kind, found.code) == ("auth", "model_not_found")
@@ -261,6 +266,7 @@ NO_ERRORS: list[object] = [
     *[{"error": nothing} for nothing in EMPTY],
     *[{"choices": choices} for choices in ([], None, [None], "x", [{"index": 1, "error": {"message": "x"}}])],
     {"choices": [{"error": None, "delta": {}}], "detail": "of the choice"},
+    {"choices": [], "detail": "of the chunk"},
     {"usage": {"prompt_tokens": 1}},
     {"message": "hello"},
     {"prompt_filter_results": [{"content_filter_results": {}}], "choices": []},

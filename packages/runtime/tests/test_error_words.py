@@ -100,6 +100,8 @@ ECHOES: dict[str, object] = {
     "in a text": f"Bearer {KEY} is wrong".encode(),
     "in a page": f"<p>{KEY}</p>".encode(),
     "in a URL": f"/v1?key={quote(KEY, safe='')}".encode(),
+    "in a path": f"/v1/{quote(KEY)}".encode(),
+    "in JSON that was cut": json.dumps({"key": KEY})[:-1].encode(),
     "in pieces that markup parts": {"error": {"message": f"{KEY[:5]}\x00{KEY[5:]}"}},
     "at the cut": {"error": {"message": "x" * (8_192 - 60) + KEY * 3}},
     "far off": {"error": {"message": "x" * 65_530 + KEY}},
@@ -109,7 +111,8 @@ ECHOES: dict[str, object] = {
 @pytest.mark.parametrize("body", ECHOES.values(), ids=ECHOES)
 @pytest.mark.parametrize("status", [401, 200, 302])
 def test_an_echoed_credential_is_nowhere_in_an_error(body: object, status: int) -> None:
-    for found in (refused(body, status), in_band_error(body, ASKED, event="error")):
+    chunk = body.decode() if isinstance(body, bytes) else body
+    for found in (refused(body, status), in_band_error(chunk, ASKED, event="error")):
         assert found is not None
         told = f"{found!r} {vars(found)}"
         assert not [
@@ -119,6 +122,10 @@ def test_an_echoed_credential_is_nowhere_in_an_error(body: object, status: int) 
 
 def test_a_credential_that_begins_with_another_is_masked_whole() -> None:
     assert cleaned(f"{KEY} and sk-proj", ("sk-proj", KEY)) == "*** and ***"
+
+
+def test_a_credential_that_cleaning_puts_together_is_masked() -> None:
+    assert cleaned(f"key: {KEY[:5]}\x00{KEY[5:]}", (KEY,)) == "key: ***"
 
 
 def test_no_piece_of_a_credential_is_left_where_a_long_text_is_cut() -> None:

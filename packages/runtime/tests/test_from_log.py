@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,8 @@ from psych_runtime.model.assemble import NOBODY, Answer, Assembly, assemble
 from psych_runtime.model.transient import classify
 from psych_runtime.testing.fake_model import FakeModel, LogMismatch
 from psych_runtime.testing.logged_calls import said
-from psych_runtime.testing.virtual import run_virtual
+from psych_runtime.testing.virtual import VirtualClock, run_virtual
+from psych_runtime_core.clock import Clock
 from psych_runtime_core.errors import AccessDenied, CredentialNotFound, ModelError
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.messages import (
@@ -30,12 +32,15 @@ from psych_runtime_core.messages import (
     ImagePart,
     Media,
     ModelSource,
+    TextPart,
+    ToolClass,
     ToolDefinition,
     UserMessage,
 )
 from psych_runtime_core.ports.model import (
     MediaDelta,
     ModelCallContext,
+    ModelCapabilities,
     ModelRequest,
     OpaqueDelta,
     ReasoningDelta,
@@ -46,7 +51,7 @@ from psych_runtime_core.ports.model import (
     ToolCallDelta,
 )
 from psych_runtime_core.records import Record
-from psych_runtime_core.records.facts import ToolFailure
+from psych_runtime_core.records.facts import AskedMode, ModelTimings, OfferedTool, Sent, ToolFailure
 from psych_runtime_core.records.turn import ModelCallFailed, ModelCallFinished
 from psych_runtime_core.scope import Scope
 
@@ -213,6 +218,9 @@ async def test_a_credential_that_was_missing_is_missing_again() -> None:
 # --- what differs ---
 
 
+OFFERED = (OfferedTool(name="pay", tool_class=ToolClass.WRITE, digest="2" * 64),)
+
+
 def two_turns() -> Story:
     """The tools of the second turn are those of the first, which the log says once."""
     return begun().asks().says("", ("pay", {"n": 1})).runs().asks().says("Done.")
@@ -301,6 +309,54 @@ async def test_other_calls_can_be_scripted_beside_a_log() -> None:
     with pytest.raises(ValueError, match=r"plays a log; .* with when\(\)"):
         model.turn("lost")
     assert model.provider == "test"
+
+
+async def test_a_log_of_several_providers_is_answered_by_each_of_them() -> None:
+    log = begun().asks().model_failed(next_model="b").model_started()
+    source = ModelSource(provider="other", model="b")
+    log.model_finished("Hi.", message=AssistantMessage(parts=(TextPart(text="Hi."),), source=source))
+    log.asks().says("Ho.")
+    model = FakeModel.from_log(log.records)
+    assert [model.provider_of(name) for name in ("b", MODEL, "c")] == ["other", "test", "other"]
+    assert FakeModel.from_log([]).provider == FakeModel().provider_of("any") == "fake"
+
+
+@pytest.mark.parametrize(
+    ("mode", "tools", "able"),
+    [
+        ("tool", (), ModelCapabilities()),
+        ("prompted", (), ModelCapabilities(tools=False)),
+        ("prompted", OFFERED, ModelCapabilities()),
+        ("native", (), FakeModel().capabilities(MODEL)),
+        (None, (), FakeModel().capabilities(MODEL)),
+    ],
+    ids=["by a call", "in the prompt", "in the prompt, with tools", "natively", "as text"],
+)
+def test_a_model_can_do_what_makes_it_be_asked_as_the_log_says(
+    mode: AskedMode | None, tools: tuple[OfferedTool, ...], able: ModelCapabilities
+) -> None:
+    sent = Sent(prompt_hash="0" * 64, tools_hash="1" * 64, tools=tools, output_mode=mode)
+    log = begun().asks().model_finished("Hi.", sent=sent).records
+    assert FakeModel.from_log(log).capabilities(MODEL) == able
+    assert FakeModel.from_log(log).capabilities("other") == FakeModel().capabilities("other")
+
+
+@pytest.mark.parametrize(("clock", "seconds"), [(VirtualClock(), [5.0, 405.0]), (None, [0.0, 0.0])])
+def test_on_a_clock_each_call_takes_the_time_that_it_took(clock: Clock | None, seconds: list[float]) -> None:
+    """It is no stall, however long it takes."""
+    slow = ModelTimings(time_to_first_token_seconds=2.0, stream_duration_seconds=400.0)
+    log = begun().asks().model_failed(timings=ModelTimings(stream_duration_seconds=5.0)).model_started()
+    records = log.says("Hi.", timings=slow).records
+
+    async def main() -> list[float]:
+        model, ends = FakeModel.from_log(records, strict=False, clock=clock), list[float]()
+        for failures in range(2):
+            with suppress(ModelError):
+                await text(model, where(records[0], 1, failures), request(MODEL, idle=30.0))
+            ends.append(VirtualClock().monotonic())
+        return ends
+
+    assert run_virtual(main) == seconds
 
 
 def test_an_erased_call_cannot_be_played() -> None:

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from packages.runtime.tests.model_calls import context, request
+from psych_runtime.model.by_model import ByModel
 from psych_runtime.testing.clock import FakeClock
 from psych_runtime.testing.fake_model import FakeModel, FakeTurn, ToolCallScript
 from psych_runtime.testing.recording import RecordingClient, RecordingMismatch, ReplayClient
@@ -28,8 +29,20 @@ from psych_runtime_core.errors import (
     ModelErrorKind,
     ResponseTooLarge,
 )
+from psych_runtime_core.ids import ToolCallId
 from psych_runtime_core.jsonvalue import encode_json
-from psych_runtime_core.messages import ImagePart, Media, TextPart, ToolClass, ToolDefinition, UserMessage
+from psych_runtime_core.messages import (
+    AssistantMessage,
+    ImagePart,
+    Media,
+    ModelSource,
+    TextPart,
+    ToolCall,
+    ToolClass,
+    ToolDefinition,
+    ToolResultMessage,
+    UserMessage,
+)
 from psych_runtime_core.ports.model import (
     MediaDelta,
     ModelCallContext,
@@ -164,6 +177,18 @@ async def test_a_replay_is_the_client_that_was_recorded(path: Path) -> None:
     assert replay.provider == "fake"
     assert (replay.capabilities("a"), replay.capabilities("c")) == (capabilities, ModelCapabilities())
     assert await replay.known_models(context()) == ("a", "b")
+
+
+async def test_each_provider_behind_one_client_is_recorded_as_itself(path: Path) -> None:
+    inner = FakeModel().turn("a")
+    inner.provider = "first"
+    recording = RecordingClient(ByModel({"a": inner, "b": FakeModel().turn("b")}), path)
+    assert recording.provider_of("a") == "first"
+    for name in ("a", "b", "c"):
+        await heard(recording, request(name))
+    replay = ReplayClient(path)
+    assert [replay.provider_of(name) for name in ("a", "b", "d")] == ["first", "fake", "first"]
+    assert [len((await heard(replay, request(name)))[0]) for name in ("a", "b", "c")] == [2, 2, 0]
 
 
 async def test_media_are_kept_by_their_digest_and_not_their_bytes(path: Path) -> None:
@@ -332,6 +357,22 @@ async def test_redaction_leaves_no_secret_and_is_replayed_with_itself(path: Path
     clean = ModelRequest("m", says("my key is ***").messages, options={"key": "***"})
     assert (await heard(ReplayClient(path), clean))[1] is None
     assert isinstance((await heard(ReplayClient(path), secret))[1], RecordingMismatch)
+
+
+async def test_a_conversation_is_the_same_whatever_ids_its_calls_have(path: Path) -> None:
+    def asked(*ids: str) -> ModelRequest:
+        calls = tuple(ToolCall(id=ToolCallId(id), name="f", arguments="{}") for id in ids)
+        said = AssistantMessage(parts=calls, source=ModelSource(provider="fake", model="m"))
+        results = (ToolResultMessage(call_id=ToolCallId(id), name="f", content="1") for id in ids)
+        return ModelRequest("m", (*says("Hi").messages, said, *results))
+
+    await heard(RecordingClient(FakeModel().turn("Done."), path), asked("call_a1", "call_b2"))
+    assert "call_a1" not in kept(path)
+    assert await said(ReplayClient(path), asked("call_x", "call_y")) == "Done."
+    swapped = asked("call_x", "call_y")
+    swapped = ModelRequest("m", (*swapped.messages[:-2], swapped.messages[-1], swapped.messages[-2]))
+    with pytest.raises(RecordingMismatch, match='where /messages/2/call_id is "call_1", and "call_2" was'):
+        await said(ReplayClient(path), swapped)
 
 
 async def test_no_header_is_written(path: Path) -> None:

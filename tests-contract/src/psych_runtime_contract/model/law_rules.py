@@ -35,7 +35,8 @@ class LawRules(ModelSuite):
         played = await self.played(reply)
         kept_the_laws(played)
         assert played.message is not None
-        assert [call.name for call in played.message.tool_calls] == ["first", "second"]
+        names = [call.name for call in played.message.tool_calls]
+        assert names == ["first", "second"], f"calls: expected first and second, got {names}"
 
     async def test_its_provider_has_a_short_name_that_stays(self) -> None:
         """What private matter is bound to."""

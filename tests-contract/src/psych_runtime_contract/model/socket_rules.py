@@ -49,11 +49,12 @@ class SocketRules(ModelSuite):
                 assert seen.closed_early_at is None
             await left(seen)
 
-    async def test_a_failed_call_is_tried_once(self) -> None:
-        """Law 6: whoever retries is the engine, and it says so in the log."""
+    async def test_a_failed_call_is_tried_once_and_says_when_again(self) -> None:
+        """Law 6: whoever retries is the engine, and it is not early."""
         async with self.serving(self.spoken().failure) as (stub, client):
             played = await play(client, request())
-            assert isinstance(played.error, ModelError)
+            assert isinstance(played.error, ModelError), f"tried once, it ended with {played.error!r}"
+            assert played.error.retry_after_seconds == 7, f"retry_after: {played.error.retry_after_seconds}"
             assert len(stub.requests) == 1
 
     async def test_two_calls_after_another_share_a_socket(self) -> None:

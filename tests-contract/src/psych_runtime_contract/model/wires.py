@@ -29,7 +29,7 @@ class Wire:
     calls: Callable[[tuple[str, ...]], tuple[bytes, ...]]
     """The events of an answer with a call of each of these tools."""
     failure: Reply
-    """A transient error that asks for another try at once."""
+    """A transient error that asks for another try in 7 seconds."""
     asked: Callable[[SeenRequest], str]
     """The text of the newest message of a request."""
     assistant: Callable[[Any], Mapping[str, Any]]

@@ -36,7 +36,6 @@ from psych_runtime_core.records.turn import ModelCallFinished
 from psych_runtime_core.state.lane import LaneState
 from psych_runtime_core.usage import Cost
 
-
 logger = logging.getLogger("psych_runtime.attempt")
 
 

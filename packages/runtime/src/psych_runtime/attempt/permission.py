@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import math
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TypeVar, cast
 
-import anyio
-
+from psych_runtime.asking import NoVerdict, verdict_of
 from psych_runtime_core.jsonvalue import JsonObject
 from psych_runtime_core.messages import ToolDefinition
 from psych_runtime_core.ports.policy import Decision, Policy
@@ -38,16 +35,10 @@ async def permitted(policy: Policy, scope: Scope) -> Sequence[str] | None:
     return await _bounded(lambda: policy.permitted_tools(scope, None), _listed, ())
 
 
-async def _bounded(ask: Callable[[], Awaitable[T]], fits: Callable[[T], T], denial: T) -> T:
+async def _bounded(ask: Callable[[], Awaitable[object]], fits: Callable[[object], T], denial: T) -> T:
     try:
-        with anyio.fail_after(POLICY_SECONDS) as time:
-            verdict = fits(await ask())
-        if time.cancel_called:
-            raise TimeoutError("it swallowed its cancellation")
-        return verdict
-    except BaseException as error:
-        if isinstance(error, asyncio.CancelledError) and anyio.current_effective_deadline() == -math.inf:
-            raise
+        return await verdict_of(ask, fits, POLICY_SECONDS)
+    except NoVerdict:
         # The operator learns why; a model learns only that it is not allowed.
         logger.exception("the Policy failed, so it denies")
         return denial
@@ -60,10 +51,11 @@ def _decided(verdict: object) -> Decision:
     return verdict
 
 
-def _listed(patterns: Sequence[object] | None) -> Sequence[str] | None:
+def _listed(patterns: object) -> Sequence[str] | None:
     if patterns is None:
         return None
-    texts = [pattern for pattern in patterns if isinstance(pattern, str)]
-    if len(texts) < len(patterns):
+    listed = list(cast("Iterable[object]", patterns))
+    texts = [pattern for pattern in listed if isinstance(pattern, str)]
+    if len(texts) < len(listed):
         raise TypeError("permitted_tools gives texts, or None")
     return texts

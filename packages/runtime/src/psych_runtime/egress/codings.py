@@ -153,10 +153,11 @@ class _Brotli:
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         try:
-            # Its buffer grows to nearly twice the limit.
-            yield self._decompressor.process(data, output_buffer_limit=PIECE_BYTES // 2)
-            while not self._decompressor.can_accept_more_data():
-                yield self._decompressor.process(b"", output_buffer_limit=PIECE_BYTES // 2)
+            # Its buffer grows to nearly twice the limit. It may have more to give when it takes more.
+            piece = self._decompressor.process(data, output_buffer_limit=PIECE_BYTES // 2)
+            while piece or not self._decompressor.can_accept_more_data():
+                yield piece
+                piece = self._decompressor.process(b"", output_buffer_limit=PIECE_BYTES // 2)
         except self._error as error:
             raise BrokenCoding(str(error)) from None
 

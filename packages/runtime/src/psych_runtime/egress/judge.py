@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Sequence
+from functools import partial
 
-import anyio
-
+from psych_runtime.asking import NoVerdict, verdict_of
 from psych_runtime_core.ports.egress import EgressDecision, EgressPolicy, EgressRequest, IPAddress
 
 logger = logging.getLogger("psych_runtime.egress")
@@ -38,24 +37,15 @@ def judges_addresses(policy: EgressPolicy) -> bool:
 
 
 async def _bounded(policy: EgressPolicy, request: EgressRequest, address: IPAddress | None) -> EgressDecision:
+    async def ask() -> object:
+        asked = policy.allow(request) if address is None else policy.allow_address(request, address)
+        return await asked
+
     try:
-        with anyio.fail_after(POLICY_SECONDS) as time:
-            asked = policy.allow(request) if address is None else policy.allow_address(request, address)
-            decision = _decided(policy, await asked)
-        if time.cancel_called:
-            raise TimeoutError("it swallowed its cancellation")
-        return decision
-    except (Exception, asyncio.CancelledError) as error:
-        if isinstance(error, asyncio.CancelledError) and _is_cancelled():
-            raise
+        return await verdict_of(ask, partial(_decided, policy), POLICY_SECONDS)
+    except NoVerdict:
         logger.exception("the egress policy failed, so it denies")
         return EgressDecision(False, f"{_named(policy)} failed, so it denies; the log has its error")
-
-
-def _is_cancelled() -> bool:
-    """Whether this very task is to end; else a cancellation is one of the policy's own that it let escape."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 def _decided(policy: EgressPolicy, decision: object) -> EgressDecision:

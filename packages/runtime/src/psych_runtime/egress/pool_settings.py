@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypedDict
 
+import anyio
+import anyio.to_thread
 import httpcore2
 import httpx2
 
@@ -30,9 +32,18 @@ class PoolSettings:
         if self.connections < 1 or self.keepalive < 0 or not self.keepalive_seconds >= 0:
             raise ValueError("give connections of 1 and more, keepalive and keepalive_seconds of 0 and more")
 
-    def make(self, proxy_headers: Mapping[str, str]) -> httpcore2.AsyncConnectionPool:
+    async def tls(self, scheme: str) -> ssl.SSLContext | None:
+        """What connections of a pool for `scheme` are encrypted with, if they are."""
+        if scheme != "https" and not self._to_proxy_by_https:
+            return None
+        if self.ssl_context is not None or _system_tls.cache_info().currsize:
+            return self.ssl_context or _system_tls()
+        return await anyio.to_thread.run_sync(_system_tls)
+
+    def make(
+        self, tls: ssl.SSLContext | None, proxy_headers: Mapping[str, str]
+    ) -> httpcore2.AsyncConnectionPool:
         """A pool without connections."""
-        tls = self.ssl_context or _tls()
         common = _Common(
             ssl_context=tls,
             max_connections=self.connections,
@@ -45,13 +56,17 @@ class PoolSettings:
         return httpcore2.AsyncHTTPProxy(
             proxy_url=self.proxy.url,
             proxy_headers=[(name.encode(), value.encode()) for name, value in proxy_headers.items()],
-            proxy_ssl_context=tls if self.proxy.url.startswith("https:") else None,
+            proxy_ssl_context=tls if self._to_proxy_by_https else None,
             **common,
         )
 
+    @property
+    def _to_proxy_by_https(self) -> bool:
+        return self.proxy is not None and self.proxy.url.lower().startswith("https:")
+
 
 class _Common(TypedDict):
-    ssl_context: ssl.SSLContext
+    ssl_context: ssl.SSLContext | None
     max_connections: int
     max_keepalive_connections: int
     keepalive_expiry: float
@@ -59,6 +74,6 @@ class _Common(TypedDict):
 
 
 @cache
-def _tls() -> ssl.SSLContext:
-    """Reading the certificates of the system takes longer than all else of a request."""
+def _system_tls() -> ssl.SSLContext:
+    """Trusts what the system trusts. It reads hundreds of certificates, so it is made once, off the loop."""
     return httpx2.create_ssl_context()

@@ -28,6 +28,7 @@ class PoolKey:
     tenant: str
     purpose: EgressPurpose
     configured: bool
+    secure: bool = False
     identity: Identity | None = None
     proxied: bool = False
     proxy_identity: str | None = None

@@ -134,11 +134,13 @@ class Seam(httpx2.AsyncBaseTransport):
             asked.scope.tenant,
             asked.purpose,
             asked.configured,
-            identity,
+            secure=asked.scheme == "https",
+            identity=identity,
             proxied=settings.proxy is not None,
             proxy_identity=proxy_identity,
         )
-        return await self._ground.pools.take(key, lambda: settings.make(told))
+        tls = await settings.tls(asked.scheme)
+        return await self._ground.pools.take(key, lambda: settings.make(tls, told))
 
 
 def _has_body(request: httpx2.Request) -> bool:

@@ -48,5 +48,5 @@ def written(value: object, depth: int = 0) -> str:
     if isinstance(value, str) or depth == _MAX_DEPTH:
         return value if isinstance(value, str) else ""
     inner = members(value)
-    held = next(filter(None, (written(inner.get(key), depth + 1) for key in _TEXT_KEYS)), "")
+    held = next(filter(None, (written(inner[key], depth + 1) for key in _TEXT_KEYS if key in inner)), "")
     return held or "".join(written(item, depth + 1) for item in items(value))

@@ -55,5 +55,7 @@ def _masked(text: str, secrets: Sequence[str]) -> str:
 def _forms(secret: str) -> Iterable[str]:
     """A secret as it is sent, and as it stands in JSON and in a URL."""
     yield secret
-    yield json.dumps(secret)[1:-1]
-    yield quote(secret, safe="", errors="replace")
+    for ensure_ascii in (True, False):
+        yield json.dumps(secret, ensure_ascii=ensure_ascii)[1:-1]
+    for safe in ("", "/"):
+        yield quote(secret, safe=safe, errors="replace")

@@ -8,9 +8,8 @@ from itertools import zip_longest
 from psych_runtime.testing.fake_script import ReceivedCall, ScriptEntry
 from psych_runtime.testing.logged_calls import LoggedCall, Place, calls_of
 from psych_runtime_core.ids import RunId
-from psych_runtime_core.ports.model import ModelRequest
+from psych_runtime_core.ports.model import ModelCapabilities, ModelRequest
 from psych_runtime_core.records import Record
-from psych_runtime_core.records.turn import ModelCallFinished
 
 
 class LogMismatch(AssertionError):
@@ -34,8 +33,6 @@ class LogScript:
         paced: bool,
     ) -> None:
         self._strict = strict
-        answers = (record for record in records if isinstance(record, ModelCallFinished))
-        self.provider = next((answer.message.source.provider for answer in answers), None)
         self._run_id = records[0].run_id if records else RunId("")
         self._logs = {self._run_id: calls_of(records, paced=paced)}
         self._logs |= {RunId(run_id): calls_of(log, paced=paced) for run_id, log in children.items()}
@@ -45,7 +42,21 @@ class LogScript:
     @property
     def models(self) -> tuple[str, ...]:
         """The names of all models that were called."""
-        return tuple(dict.fromkeys(call.model for log in self._logs.values() for call in log.values()))
+        return tuple(dict.fromkeys(call.model for call in self._calls()))
+
+    def provider_of(self, model: str) -> str:
+        """Who answered for `model`, or for the first that answered at all."""
+        said = {call.model: call.provider for call in reversed(list(self._calls())) if call.provider}
+        return said.get(model) or next(reversed(said.values()), "fake")
+
+    def capabilities(self, model: str, unknown: ModelCapabilities) -> ModelCapabilities:
+        """Such as lead to the way in which `model` was asked for its answer; `unknown` leads to any other."""
+        for call in self._calls():
+            if call.model == model and call.output_mode == "tool":
+                return ModelCapabilities()
+            if call.model == model and call.output_mode == "prompted":
+                return ModelCapabilities(tools=bool(call.tools))
+        return unknown
 
     def take(self, call: ReceivedCall) -> ScriptEntry:
         """What `call` gets. Raises `LogMismatch`, and remembers it."""
@@ -65,6 +76,10 @@ class LogScript:
             for place, call in log.items():
                 if call.heard and (run_id, place) not in self._played:
                     yield f"the log of {run_id}: not played: {place}"
+
+    def _calls(self) -> Iterator[LoggedCall]:
+        for log in self._logs.values():
+            yield from log.values()
 
     def _found(self, run_id: RunId, place: Place, request: ModelRequest) -> ScriptEntry:
         where = f"the log of {run_id}: {place}"

@@ -78,7 +78,7 @@ class FakeModel(Script):
         """
         log = LogScript(records, children or {}, strict=strict, paced=clock is not None)
         model = cls(known_models=log.models, clock=clock)
-        model._log, model.provider = log, log.provider or cls.provider
+        model._log, model.provider = log, log.provider_of("")
         return model
 
     def when(
@@ -99,9 +99,12 @@ class FakeModel(Script):
         """`when(agent=name)`."""
         return self.when(agent=name)
 
+    def provider_of(self, model: str) -> str:
+        """Who answers for `model`: in a log it may be one of several."""
+        return self._log.provider_of(model) if self._log else self.provider
+
     def capabilities(self, model: str) -> ModelCapabilities:
-        del model
-        return self._capabilities
+        return self._log.capabilities(model, self._capabilities) if self._log else self._capabilities
 
     async def known_models(self, context: ModelCallContext) -> Sequence[str]:
         del context

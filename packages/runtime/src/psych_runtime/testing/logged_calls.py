@@ -34,7 +34,7 @@ from psych_runtime_core.ports.model import (
     ToolCallDelta,
 )
 from psych_runtime_core.records import Record
-from psych_runtime_core.records.facts import FailureKind, ModelTimings, Sent, ToolFailure
+from psych_runtime_core.records.facts import AskedMode, FailureKind, ModelTimings, Sent, ToolFailure
 from psych_runtime_core.records.run import RunSettled
 from psych_runtime_core.records.turn import ModelCallFailed, ModelCallFinished, ModelCallStarted
 
@@ -52,14 +52,16 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LoggedCall:
-    """A call of a log: what it asked, None where the log does not say, and what it got.
+    """A call of a log: what it asked, None where the log does not say, and what it got from whom.
 
     `heard` is False of a call that perhaps never reached a model: its Policy failed, or its Run ended.
     """
 
     model: str
     entry: ScriptEntry
+    provider: str | None = None
     tools: tuple[str, ...] | None = None
+    output_mode: AskedMode | None = None
     heard: bool = True
 
 
@@ -78,7 +80,11 @@ def calls_of(records: Sequence[Record], *, paced: bool) -> dict[Place, LoggedCal
             if settled:
                 found[place] = LoggedCall(record.model, _cut_off(), heard=False)
             continue
-        found[place] = replace(_logged(record, paced), tools=_tools(record.sent, toolsets))
+        found[place] = replace(
+            _logged(record, paced),
+            tools=_tools(record.sent, toolsets),
+            output_mode=record.sent.output_mode if record.sent else None,
+        )
         failures[turn] += isinstance(record, ModelCallFailed)
     return found
 
@@ -122,7 +128,8 @@ def _logged(record: ModelCallFinished | ModelCallFailed, paced: bool) -> LoggedC
         raise ValueError(f"record {record.seq} of {record.run_id} is erased; its call cannot be replayed")
     pace = _pace(record.timings) if paced else ()
     if isinstance(record, ModelCallFinished):
-        return LoggedCall(record.model, ScriptEntry("answer", _Streamed(_answer(record), *pace)))
+        entry = ScriptEntry("answer", _Streamed(_answer(record), *pace))
+        return LoggedCall(record.model, entry, provider=record.message.source.provider)
     nothing = StreamDone(FinishReason.STOP, usage=record.usage, cost=record.cost)
     entry = ScriptEntry(record.failure.kind, _Streamed((nothing,), *pace), _error(record.failure))
     return LoggedCall(record.model, entry, heard=record.sent is not None)

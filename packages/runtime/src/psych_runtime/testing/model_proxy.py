@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from psych_runtime.model.by_model import provider_of
 from psych_runtime_core.ports.model import ModelCallContext, ModelCapabilities, ModelClient
 
 
@@ -16,6 +17,10 @@ class ModelProxy:
     @property
     def provider(self) -> str:
         return self._model.provider
+
+    def provider_of(self, model: str) -> str:
+        """Who really answers for `model`."""
+        return provider_of(self._model, model)
 
     def capabilities(self, model: str) -> ModelCapabilities:
         return self._model.capabilities(model)

@@ -30,6 +30,7 @@ from psych_runtime.testing.recorded_calls import (
 )
 from psych_runtime.testing.silence import silence
 from psych_runtime_core.clock import SystemClock
+from psych_runtime_core.errors import ModelError
 from psych_runtime_core.ports.model import (
     ModelCallContext,
     ModelCapabilities,
@@ -98,13 +99,20 @@ class RecordingClient(ModelProxy):
     ) -> None:
         asked = {
             **context_json(context),
-            "provider": self.provider,
+            "provider": self._asked(request.model),
             "capabilities": capabilities_json(self.capabilities(request.model)),
         }
         redact = self._redact
         events = [redact(event_json(event)) for event in seen]
         kept = None if error is None else redact(error)
         append(self._path, redact(request_json(request)), redact(asked), events, kept)
+
+    def _asked(self, model: str) -> str:
+        """Who answers for `model`; a name that nobody answers for is a call like any other."""
+        try:
+            return self.provider_of(model)
+        except ModelError:
+            return self.provider
 
 
 class ReplayClient:
@@ -133,6 +141,11 @@ class ReplayClient:
     def provider(self) -> str:
         """That of the first call."""
         return self._calls[0].provider if self._calls else "replay"
+
+    def provider_of(self, model: str) -> str:
+        """That of the first call of `model`."""
+        said = (call.provider for call in self._calls if call.model == model)
+        return next(said, self.provider)
 
     def capabilities(self, model: str) -> ModelCapabilities:
         said = (call.capabilities for call in self._calls if call.model == model)

@@ -1,0 +1,129 @@
+"""Content codings, undone in bounded pieces: whole, cut, broken, stacked, and made to burst."""
+
+from __future__ import annotations
+
+import gzip
+import tracemalloc
+import zlib
+from collections.abc import Callable
+from functools import partial
+
+import brotli
+import pytest
+from backports import zstd
+from hypothesis import given
+from hypothesis import strategies as st
+
+from psych_runtime.egress.codings import INSTALLED, PIECE_BYTES, BrokenCoding, codings_in, decoder_of
+
+
+def bare_deflate(data: bytes) -> bytes:
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return packer.compress(data) + packer.flush()
+
+
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "br": partial(brotli.compress, quality=1),
+    "zstd": zstd.compress,
+}
+WAYS = [*PACK.items(), ("deflate", bare_deflate)]
+EACH = pytest.mark.parametrize(
+    ("coding", "pack"), WAYS, ids=["gzip", "deflate", "br", "zstd", "deflate without its frame"]
+)
+
+
+def unpacked(codings: list[str], data: bytes, size: int) -> tuple[bytes, bool]:
+    """What `data` is, fed in pieces of `size`, and whether it ended."""
+    decoder = decoder_of(codings)
+    pieces: list[bytes] = []
+    for start in range(0, len(data), size):
+        pieces.extend(decoder.feed(data[start : start + size]))
+    assert all(len(piece) <= PIECE_BYTES for piece in pieces)
+    return b"".join(pieces), decoder.whole()
+
+
+def test_all_codings_are_installed_here() -> None:
+    assert set(INSTALLED) == set(PACK)
+
+
+@EACH
+@given(data=st.binary(max_size=400), size=st.integers(1, 64))
+def test_what_was_packed_comes_out_in_whatever_pieces_it_came(
+    coding: str, pack: Callable[[bytes], bytes], data: bytes, size: int
+) -> None:
+    assert unpacked([coding], pack(data), size) == (data, True)
+
+
+@EACH
+def test_what_is_cut_anywhere_has_not_ended(coding: str, pack: Callable[[bytes], bytes]) -> None:
+    packed = pack(b"a story that goes on and on and on")
+    for end in range(1, len(packed)):
+        assert not unpacked([coding], packed[:end], 7)[1]
+
+
+@EACH
+def test_a_bomb_comes_out_piece_by_piece(coding: str, pack: Callable[[bytes], bytes]) -> None:
+    packed = pack(bytes(24 * PIECE_BYTES))
+    decoder = decoder_of([coding])
+    tracemalloc.start()
+    size = sum(len(piece) for piece in decoder.feed(packed))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert size == 24 * PIECE_BYTES
+    assert peak < 4 * PIECE_BYTES
+
+
+@pytest.mark.parametrize("stack", [["gzip", "br"], ["br", "gzip"], ["zstd", "deflate", "gzip"]], ids=str)
+@pytest.mark.parametrize("size", [1, 7, 4096])
+def test_stacked_codings_are_undone_from_the_last_to_the_first(stack: list[str], size: int) -> None:
+    packed = b"words " * 1000
+    for coding in stack:
+        packed = PACK[coding](packed)
+    assert unpacked(stack, packed, size) == (b"words " * 1000, True)
+    assert not unpacked(stack, packed[:-3], size)[1]
+
+
+@pytest.mark.parametrize("coding", ["gzip", "zstd"])
+@pytest.mark.parametrize("size", [1, 5, 4096])
+def test_several_members_in_a_row_are_one_body(coding: str, size: int) -> None:
+    packed = PACK[coding](b"one ") + PACK[coding](b"") + PACK[coding](b"two")
+    assert unpacked([coding], packed, size) == (b"one two", True)
+    assert not unpacked([coding], packed[:-2], size)[1]
+
+
+@pytest.mark.parametrize("behind", [b"\0" * 20, b"\x1f", b"junk\x1f\x8b", b"\x1f\x8a" * 9])
+@pytest.mark.parametrize("size", [1, 5, 4096])
+def test_what_stands_behind_a_gzip_member_and_is_none_is_left_out(behind: bytes, size: int) -> None:
+    assert unpacked(["gzip"], gzip.compress(b"all of it") + behind, size) == (b"all of it", True)
+
+
+@EACH
+@pytest.mark.parametrize("size", [3, 4096])
+def test_what_was_never_packed_is_broken(coding: str, pack: Callable[[bytes], bytes], size: int) -> None:
+    with pytest.raises(BrokenCoding):
+        unpacked([coding], b"<html>this was never packed</html>", size)
+
+
+def test_a_zstd_window_of_more_than_8_mib_is_broken() -> None:
+    options = {zstd.CompressionParameter.window_log: 27}
+    packer = zstd.ZstdCompressor(options=options)
+    packed = packer.compress(bytes(1000)) + packer.flush()
+    with pytest.raises(BrokenCoding):
+        unpacked(["zstd"], packed, 4096)
+
+
+@pytest.mark.parametrize(
+    ("header", "codings"),
+    [
+        ("", ()),
+        ("identity", ()),
+        ("gzip", ("gzip",)),
+        ("GZip , identity,BR", ("gzip", "br")),
+        ("x-gzip", ("gzip",)),
+        ("compress", ("compress",)),
+    ],
+)
+def test_what_a_content_encoding_names(header: str, codings: tuple[str, ...]) -> None:
+    assert codings_in(header) == codings
