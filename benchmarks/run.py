@@ -16,6 +16,7 @@ from benchmarks import (
     idle,
     imports,
     parallel,
+    prices,
     readers,
     recovery,
     sends,
@@ -40,6 +41,7 @@ MEASURES: Mapping[str, Callable[[Setting], Iterable[Figure]]] = {
     "reader": readers.measure,
     "idle": idle.measure,
     "import": imports.measure,
+    "price": prices.measure,
     "send": sends.measure,
     "recovery": recovery.measure,
 }

@@ -51,13 +51,18 @@ def tree(path: Path) -> ast.Module:
 
 @dataclass(frozen=True)
 class Distribution:
-    """One folder under `packages/`: what its pyproject.toml says."""
+    """The folder of a distribution: what its pyproject.toml says."""
 
-    folder: str
+    path: Path
     settings: dict[str, Any]
     project: dict[str, Any]
     name: str
     extras: dict[str, list[str]]
+
+    @property
+    def folder(self) -> str:
+        """Its last name."""
+        return self.path.name
 
     @property
     def package(self) -> str:
@@ -78,7 +83,8 @@ def settings() -> dict[str, Any]:
 @cache
 def distributions() -> tuple[Distribution, ...]:
     """All distributions, by folder."""
-    return tuple(read(file) for file in sorted(ROOT.glob("packages/*/pyproject.toml")))
+    found = [*sorted(ROOT.glob("packages/*/pyproject.toml")), ROOT / "tests-contract" / "pyproject.toml"]
+    return tuple(read(file) for file in found)
 
 
 def read(file: Path) -> Distribution:
@@ -86,7 +92,7 @@ def read(file: Path) -> Distribution:
     settings = tomllib.loads(file.read_text())
     project = settings["project"]
     extras = project.get("optional-dependencies", {})
-    return Distribution(file.parent.name, settings, project, project["name"], extras)
+    return Distribution(file.parent, settings, project, project["name"], extras)
 
 
 def distribution(name: str) -> Distribution:
@@ -96,7 +102,7 @@ def distribution(name: str) -> Distribution:
 
 def adapters() -> list[Distribution]:
     """Those that a user reaches through an extra and a door."""
-    inner = {"core", "memory", "runtime", "sql"}
+    inner = {"core", "memory", "runtime", "sql", "tests-contract"}
     return [each for each in distributions() if each.folder not in inner]
 
 

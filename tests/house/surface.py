@@ -95,7 +95,8 @@ def hints(annotated: object) -> dict[str, Any]:
     try:
         return typing.get_type_hints(annotated, include_extras=True)
     except NameError:
-        return typing.get_type_hints(annotated, localns=every_name(), include_extras=True)
+        own = vars(sys.modules[str(getattr(annotated, "__module__", "typing"))])
+        return typing.get_type_hints(annotated, localns=every_name() | own, include_extras=True)
     except TypeError:
         return {}
 

@@ -23,6 +23,7 @@ INTERNAL = {
     "Callee",
     "HeaderAction",
     "Job",
+    "Listed",
     "PermitClaim",
     "Permits",
     "ProbeCallee",

@@ -34,7 +34,7 @@ def test_siblings_come_from_the_workspace(each: Distribution) -> None:
 
 @EVERY
 def test_a_distribution_is_laid_out_like_the_others(each: Distribution) -> None:
-    folder = ROOT / "packages" / each.folder
+    folder = each.path
     assert each.project["requires-python"] == ">=3.11"
     assert each.project["license"] == "Apache-2.0"
     assert (folder / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()

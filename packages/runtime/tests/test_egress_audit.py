@@ -72,12 +72,10 @@ async def test_a_refusal_is_told_too(way: str, url: str, origin: str, reason: st
     transport = HttpTransport(policy=DenyAllEgress(), audit=audit)
     if way == "client" and url == "http://[::1":
         pytest.skip("a client reads its URLs by itself")
+    client = transport.client(ANN, purpose="tool")
+    ask = client.get(url) if way == "client" else getattr(transport, way)("GET", url, **ASKED)
     with pytest.raises(AccessDenied):
-        if way == "client":
-            async with transport.client(ANN, purpose="tool") as client:
-                await client.get(url)
-        else:
-            await getattr(transport, way)("GET", url, **ASKED)
+        await ask
     (event,) = audit.events
     assert (event.outcome, event.origin, event.address, event.status) == ("refused", origin, None, None)
     assert reason in event.reason

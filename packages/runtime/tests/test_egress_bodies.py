@@ -56,7 +56,9 @@ async def by_client(transport: HttpTransport, url: str, **options: Any) -> bytes
 
 
 Way: TypeAlias = Callable[..., Any]
-EACH_WAY = pytest.mark.parametrize("way", [by_request, by_stream, by_client], ids=["request", "stream", "client"])
+EACH_WAY = pytest.mark.parametrize(
+    "way", [by_request, by_stream, by_client], ids=["request", "stream", "client"]
+)
 
 
 @cache

@@ -163,9 +163,7 @@ async def test_a_refusal_and_a_cap_are_no_failures_of_the_wire(stub: HttpStub) -
     with pytest.raises(AccessDenied):
         await HttpTransport(policy=Policy(addresses=False)).request("GET", stub.url, **ASKED)
     with pytest.raises(ResponseTooLarge):
-        await HttpTransport().request(
-            "GET", stub.url, configured=(stub.url,), max_response_bytes=1, **ASKED
-        )
+        await HttpTransport().request("GET", stub.url, configured=(stub.url,), max_response_bytes=1, **ASKED)
 
 
 async def test_an_error_of_the_body_that_is_sent_is_its_own(stub: HttpStub) -> None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from packages.runtime.tests.egress_scenes import ASKED
@@ -67,7 +68,8 @@ async def test_a_connection_that_the_server_closed_is_not_used_again(stub: HttpS
     stub.on("GET", "/", Raw((b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",), close="clean"))
     for connection in (1, 2, 3):
         assert await ask(transport, stub) == connection
-        await anyio.wait_all_tasks_blocked()
+        for _ in range(50):
+            await anyio.lowlevel.checkpoint()
 
 
 async def test_connections_of_a_pool_serve_many_at_once_and_are_used_again(stub: HttpStub) -> None:
@@ -107,7 +109,9 @@ async def test_a_transport_that_nobody_holds_takes_its_connections_along(stub: H
 
 
 @pytest.mark.parametrize(
-    "settings", [{"max_pools": 0}, {"connections": 0}, {"keepalive": -1}, {"keepalive_seconds": -1.0}], ids=str
+    "settings",
+    [{"max_pools": 0}, {"connections": 0}, {"keepalive": -1}, {"keepalive_seconds": -1.0}],
+    ids=str,
 )
 def test_a_setting_out_of_its_bounds_is_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(settings))):

@@ -250,9 +250,7 @@ async def test_variables_for_proxies_and_netrc_are_not_read(
     await HttpTransport().request("GET", stub.url, configured=(stub.url,), **ASKED)
     async with HttpTransport().client(ANN, purpose="tool", configured=(stub.url,)) as client:
         await client.get(stub.url)
-    assert all(
-        "authorization" not in seen.headers and seen.target == "/" for seen in stub.requests
-    )
+    assert all("authorization" not in seen.headers and seen.target == "/" for seen in stub.requests)
 
 
 class _Nowhere(Reach):

@@ -66,7 +66,9 @@ async def test_a_redirect_is_handed_on_unless_it_is_to_be_followed(home: HttpStu
         ("HEAD", 303, "HEAD"),
     ],
 )
-async def test_the_method_and_body_of_the_next_hop(method: str, status: int, then: str, home: HttpStub) -> None:
+async def test_the_method_and_body_of_the_next_hop(
+    method: str, status: int, then: str, home: HttpStub
+) -> None:
     leads(home, "/start", "/end", status)
     sent: dict[str, Any] = {"json": {"a": 1}} if method in {"POST", "PUT"} else {}
     response = await OPEN.request(
@@ -206,7 +208,9 @@ async def test_a_hop_that_a_client_makes_by_itself_is_not_configured(home: HttpS
     assert (await following.get(f"{home.url}/end")).status_code == 200
 
 
-async def test_a_client_that_follows_takes_nothing_to_another_origin(home: HttpStub, abroad: HttpStub) -> None:
+async def test_a_client_that_follows_takes_nothing_to_another_origin(
+    home: HttpStub, abroad: HttpStub
+) -> None:
     leads(home, "/start", f"{abroad.url}/end")
     leads(home, "/moved", f"{abroad.url}/end", 307)
     async with OPEN.client(ANN, purpose="mcp", headers={"X-Key": "k"}, credential=bound(home.url)) as client:

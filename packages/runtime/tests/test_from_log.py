@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from packages.core.tests import samples
 from packages.core.tests.plans import plan
 from packages.core.tests.pump import Pump
-from packages.core.tests.stories import Story, begun, erased, rich
+from packages.core.tests.stories import PRICE, USAGE, Story, begun, erased, rich
 from packages.core.tests.tape import Tape
 from packages.core.tests.world import World
 from packages.runtime.tests.model_calls import events, request, text
@@ -215,7 +215,24 @@ async def test_a_credential_that_was_missing_is_missing_again() -> None:
         await text(FakeModel.from_log(log), where(log[-1], 1), asked("test-model"))
 
 
+async def test_an_answer_that_said_nothing_says_nothing_again_at_its_price() -> None:
+    failure = ToolFailure(kind="empty_response", message="nothing", transient=True)
+    log = begun().asks().model_failed(failure=failure, usage=USAGE, cost=PRICE).records
+    streamed = await events(FakeModel.from_log(log), where(log[-1], 1), asked(MODEL))
+    assert streamed == [StreamDone(FinishReason.STOP, usage=USAGE, cost=PRICE)]
+
+
+async def test_a_call_that_may_not_have_reached_a_model_need_not_be_made() -> None:
+    failure = ToolFailure(kind="tool_resolution", message="a policy failed")
+    log = begun().asks().model_failed(failure=failure, next="stop").records
+    FakeModel.from_log(log).assert_exhausted()
+    with pytest.raises(ModelError, match="a policy failed"):
+        await text(FakeModel.from_log(log), where(log[-1], 1), asked(MODEL))
+
+
 # --- what differs ---
+
+MODEL = "test-model"
 
 
 OFFERED = (OfferedTool(name="pay", tool_class=ToolClass.WRITE, digest="2" * 64),)
@@ -224,9 +241,6 @@ OFFERED = (OfferedTool(name="pay", tool_class=ToolClass.WRITE, digest="2" * 64),
 def two_turns() -> Story:
     """The tools of the second turn are those of the first, which the log says once."""
     return begun().asks().says("", ("pay", {"n": 1})).runs().asks().says("Done.")
-
-
-MODEL = "test-model"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cache
 
@@ -120,12 +120,12 @@ def test_a_known_id_with_anything_before_it_has_no_price(known: tuple[str, str],
 
 @given(st.sampled_from(KNOWN), st.dates())
 def test_a_known_id_with_a_date_has_its_price_unless_the_date_has_its_own(
-    known: tuple[str, str], day: datetime
+    known: tuple[str, str], day: date
 ) -> None:
     provider, text = known
     dated = f"{text}-{day.year:04}{day.month:02}{day.day:02}"
     seller = next(each for each in providers if each.id == provider)
-    assume(not set(list(spellings(dated))[:-1]) & sold(seller))
+    assume(len(list(spellings(text))) == 1 and not set(list(spellings(dated))[:-1]) & sold(seller))
     assert price(dated, provider) == price(text, provider)
 
 

@@ -70,7 +70,7 @@ async def test_a_slow_consumer_is_nobodys_silence() -> None:
         events: list[StreamEvent] = []
         async for each in stream:
             events.append(each)
-            await anyio.sleep(0.12)
+            await Pause(0.12).wait()
     assert text_of(events) == "Hello"
     assert isinstance(events[-1], StreamDone)
 

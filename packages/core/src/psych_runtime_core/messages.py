@@ -145,7 +145,7 @@ AssistantPart = Annotated[
     TextPart | ImagePart | FilePart | ReasoningPart | RefusalPart | ToolCall | OpaquePart,
     Field(discriminator="type"),
 ]
-Content = Annotated[WireText, Field(min_length=1)] | Annotated[tuple[Part, ...], Field(min_length=1)]
+MessageContent = Annotated[WireText, Field(min_length=1)] | Annotated[tuple[Part, ...], Field(min_length=1)]
 
 
 class ModelSource(MessageModel):
@@ -166,7 +166,7 @@ class UserMessage(MessageModel):
     """What a person, or the Run itself, tells the model."""
 
     role: Literal["user"] = "user"
-    content: Content
+    content: MessageContent
     name: WireText | None = None
 
     @property

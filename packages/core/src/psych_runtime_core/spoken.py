@@ -9,14 +9,13 @@ from typing import cast
 from pydantic import TypeAdapter, ValidationError
 
 from psych_runtime_core.jsonvalue import Json, json_text
-from psych_runtime_core.messages import FilePart, ImagePart, Part, TextPart
+from psych_runtime_core.messages import FilePart, ImagePart, MessageContent, Part, TextPart
 from psych_runtime_core.spec.model import InputKind
 
 SPOKEN_KEYS = ("message", "input", "text", "prompt")
-Content = str | tuple[Part, ...]
 
 
-def content_of_input(payload: Mapping[str, object]) -> Content:
+def content_of_input(payload: Mapping[str, object]) -> MessageContent:
     """The first text that is not blank, or list of parts, under `SPOKEN_KEYS`; else the compact JSON.
 
     Of `{}` nothing. A list with anything that is no part, or that names a blob, is JSON like any other.
@@ -63,7 +62,7 @@ def refused_kinds(payload: Mapping[str, object], accepted: Iterable[InputKind]) 
     return tuple(dict.fromkeys(kind for kind in kinds if kind not in set(accepted)))
 
 
-def text_of_content(content: Content) -> str:
+def text_of_content(content: MessageContent) -> str:
     """What people read: the texts, and each picture or document by its kind, type and size."""
     if isinstance(content, str):
         return content

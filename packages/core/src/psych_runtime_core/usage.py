@@ -10,13 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field
 Tokens = Annotated[int, Field(ge=0)]
 
 
-class UsageModel(BaseModel):
+class _UsageModel(BaseModel):
     """The base of a figure: frozen, hashable, closed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
-class Usage(UsageModel):
+class Usage(_UsageModel):
     """Tokens of a call. `input` excludes cache reads and writes, `output` includes `reasoning`.
 
     None is "the provider did not say"; usage that nobody reported is no `Usage` at all.
@@ -62,7 +62,7 @@ CostSource = Literal["computed", "provider", "mixed"]
 Amount = Annotated[Decimal, Field(ge=0)]
 
 
-class Cost(UsageModel):
+class Cost(_UsageModel):
     """Money, exactly: never rounded. `source` says who worked it out: us, the provider, or both over calls.
 
     `catalog` names the prices it was computed from; the parts of `amount` are known where it was computed.

@@ -15,8 +15,10 @@ _FRONT = {
     "psych_runtime.api.send": "interrupt send",
     "psych_runtime.api.verify": "verify",
     "psych_runtime.api.views": "answer report state status thread",
+    "psych_runtime.model.by_model": "ByModel",
+    "psych_runtime.model.openai_compatible": "OpenAICompatibleClient",
     "psych_runtime.runtime": "Runtime",
-    "psych_runtime.sessions": "DispatchOptions Session session",
+    "psych_runtime.sessions": "DispatchOptions RuntimeOptions Session session",
     "psych_runtime.store": "open_store",
     "psych_runtime.tools.context": "ToolContext",
     "psych_runtime.tools.registry": "ToolRegistry",
@@ -83,9 +85,26 @@ _TOOLS_AND_MODELS = {
     "psych_runtime_core.messages": "AssistantMessage AssistantPart FilePart FinishReason ImagePart Media"
     " Message MessageModel ModelSource OpaquePart Part ReasoningPart RefusalPart SystemMessage TextPart"
     " ToolCall ToolClass ToolDefinition ToolResultMessage UserMessage check_conversation",
+    "psych_runtime.model.dialects": "Dialect",
     "psych_runtime_core.ports.model": "EventStream MediaDelta ModelCallContext ModelCapabilities ModelClient"
     " ModelRequest OpaqueDelta ReasoningDelta RefusalDelta StreamDone TextDelta ToolCallDelta",
     "psych_runtime_core.usage": "Cost Usage",
+}
+_PRICES = {
+    "psych_runtime.model.genai_prices": "DEFAULT_PRICES GenaiPrices",
+    "psych_runtime.model.price_table": "StaticPriceTable",
+    "psych_runtime.model.pricing": "compute_cost",
+    "psych_runtime_core.ports.prices": "CostPolicy ModelPrice PriceResolver PriceTier",
+}
+_EGRESS = {
+    "psych_runtime.egress.callers": "ClientOptions RequestOptions",
+    "psych_runtime.egress.credential": "CredentialBinding",
+    "psych_runtime.egress.limits": "HttpTimeouts",
+    "psych_runtime.egress.policy": "AllOf AllowAllEgress DenyAllEgress PublicOnly",
+    "psych_runtime.egress.proxy": "ProxyConfig",
+    "psych_runtime.egress.transport": "HttpTransport",
+    "psych_runtime_core.ports.egress": "EgressDecision EgressEvent EgressPolicy EgressPurpose EgressRequest",
+    "psych_runtime_core.ports.secrets": "ResolvedCredential SecretResolver stable_credential_identity",
 }
 _PORTS = {
     "psych_runtime_core.clock": "Clock SystemClock",
@@ -95,14 +114,15 @@ _PORTS = {
     "psych_runtime_core.records": "MAX_BODY_BYTES MAX_COMMIT_BYTES Codec Entry Head PlainCodec",
 }
 _ERRORS = {
-    "psych_runtime_core.errors": "ConversationError CorruptLog CredentialNotFound DeadlineExceeded"
+    "psych_runtime_core.errors": "CallSource ConversationError CorruptLog CredentialNotFound DeadlineExceeded"
     " EntryTooLarge Failure IdempotencyConflict LeaseLost MissingExtra ModelError ModelErrorKind NoFreeSlot"
     " NotMigrated QueueFull RecordTooNew RequestFailed ResponseTooLarge RunAlreadySettled"
-    " RunEndedWithoutAnswer RunNotFound RunNotSuspended SchemaViolation SeqConflict StoreError StoreFull StoreMisconfigured StoreUnavailable SuspensionExpired ToolSchemaError"
-    " TransientError UnknownStoreUrl VersionNotFound WaitAmbiguous WaitNotFound",
+    " RunEndedWithoutAnswer RunNotFound RunNotSuspended SchemaViolation SeqConflict StoreError StoreFull"
+    " StoreMisconfigured StoreUnavailable SuspensionExpired ToolSchemaError TransientError UnknownStoreUrl"
+    " VersionNotFound WaitAmbiguous WaitNotFound",
 }
 
-_FAMILIES = (_FRONT, _SPECS, _RECORDS, _VIEWS, _TOOLS_AND_MODELS, _PORTS, _ERRORS)
+_FAMILIES = (_FRONT, _SPECS, _RECORDS, _VIEWS, _TOOLS_AND_MODELS, _PRICES, _EGRESS, _PORTS, _ERRORS)
 _HOMES = {name: module for family in _FAMILIES for module, names in family.items() for name in names.split()}
 __all__ = list(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]  # the stub lists them for checkers
 

@@ -16,8 +16,7 @@ from psych_runtime.api.dispatch import Dispatched, dispatch
 from psych_runtime.api.publish import publish
 from psych_runtime.api.views import answer
 from psych_runtime.attempt.first import first_of
-from psych_runtime.model.genai_prices import DEFAULT_PRICES
-from psych_runtime.runtime import BLOB_OFFLOAD_BYTES, Runtime
+from psych_runtime.runtime import Runtime
 from psych_runtime.tools.registry import ToolRegistry
 from psych_runtime.worker.slots import Awaited, current_slots
 from psych_runtime.worker.worker import Worker
@@ -25,7 +24,7 @@ from psych_runtime_core.clock import Clock
 from psych_runtime_core.ids import RunId, VersionHash
 from psych_runtime_core.messages import Part
 from psych_runtime_core.ports.model import ModelClient
-from psych_runtime_core.ports.policy import AllowAll, Policy
+from psych_runtime_core.ports.policy import Policy
 from psych_runtime_core.ports.prices import CostPolicy, PriceResolver
 from psych_runtime_core.ports.secrets import SecretResolver
 from psych_runtime_core.ports.store import Store
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
 
 # How long a session that is left lets its Runs finish what is in flight.
 DRAIN_SECONDS = 5.0
-ALLOW_ALL = AllowAll()
 
 
 class DispatchOptions(TypedDict, total=False):
@@ -54,8 +52,22 @@ class DispatchOptions(TypedDict, total=False):
     priority: int
 
 
+class RuntimeOptions(TypedDict, total=False):
+    """What `session` hands on to `Runtime`, whose defaults hold."""
+
+    policy: Policy
+    approval_selectors: Sequence[str]
+    secrets: SecretResolver | None
+    prices: PriceResolver | None
+    cost_policy: CostPolicy
+    transport: HttpTransport | None
+    clock: Clock | None
+    tool_threads: int
+    blob_offload_bytes: int
+
+
 @asynccontextmanager
-async def session(  # noqa: PLR0913 - each port of a Runtime by its name, so that a type checker sees it
+async def session(  # noqa: PLR0913 - what a session is made of, by name
     model: ModelClient,
     *,
     store: Store | None = None,
@@ -64,15 +76,7 @@ async def session(  # noqa: PLR0913 - each port of a Runtime by its name, so tha
     tenant: str = "local",
     principal: str | None = None,
     concurrency: int = 4,
-    policy: Policy = ALLOW_ALL,
-    approval_selectors: Sequence[str] = ("@destructive",),
-    secrets: SecretResolver | None = None,
-    prices: PriceResolver | None = DEFAULT_PRICES,
-    cost_policy: CostPolicy = "prefer_provider",
-    transport: HttpTransport | None = None,
-    clock: Clock | None = None,
-    tool_threads: int = 32,
-    blob_offload_bytes: int = BLOB_OFFLOAD_BYTES,
+    **ports: Unpack[RuntimeOptions],
 ) -> AsyncGenerator[Session]:
     """Ports and a Worker that runs until the block is left.
 
@@ -82,18 +86,10 @@ async def session(  # noqa: PLR0913 - each port of a Runtime by its name, so tha
     are not done stay in the store, for the next Worker.
     """
     runtime = Runtime(
-        store=InMemoryStore(clock=clock) if store is None else store,
+        store=InMemoryStore(clock=ports.get("clock")) if store is None else store,
         model=model,
         registry=_registry(registry, tools),
-        policy=policy,
-        approval_selectors=approval_selectors,
-        secrets=secrets,
-        prices=prices,
-        cost_policy=cost_policy,
-        transport=transport,
-        clock=clock,
-        tool_threads=tool_threads,
-        blob_offload_bytes=blob_offload_bytes,
+        **ports,
     )
     worker = Worker(runtime, concurrency=concurrency)
     # A task group would wrap what the body raises.

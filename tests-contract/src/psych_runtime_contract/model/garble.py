@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from random import Random
 from typing import Any, cast
 
@@ -52,7 +52,7 @@ def _nodes(value: Any) -> Iterator[tuple[Any, Any]]:
 def _keys(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return list(cast("dict[str, Any]", value))
-    return list(range(len(cast("list[Any]", value)))) if isinstance(value, list) else []
+    return list(range(len(cast("Sized", value)))) if isinstance(value, list) else []
 
 
 def _swap(within: Any, key: Any, random: Random) -> None:

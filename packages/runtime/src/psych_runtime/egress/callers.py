@@ -17,9 +17,9 @@ from psych_runtime_core.scope import Scope
 if TYPE_CHECKING:
     import httpx2
 
-Value: TypeAlias = "str | int | float | bool | None"
-Params: TypeAlias = "Mapping[str, Value | Sequence[Value]] | str | None"
-Content: TypeAlias = "str | bytes | AsyncIterable[bytes] | None"
+Value: TypeAlias = str | int | float | bool | None
+Params: TypeAlias = Mapping[str, Value | Sequence[Value]] | str | None
+Content: TypeAlias = str | bytes | AsyncIterable[bytes] | None
 
 
 class ClientOptions(TypedDict, total=False):

@@ -6,19 +6,19 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+
+import httpcore2
 
 from psych_runtime.egress.credential import CredentialBinding
 from psych_runtime.egress.limits import HttpTimeouts
+from psych_runtime.egress.transport import HttpTransport
 from psych_runtime.model.chat_errors import Asked
+from psych_runtime.model.chat_reading import Reading, reply_events
 from psych_runtime.model.endpoint import Endpoint
 from psych_runtime.model.reply_pieces import DEFAULT_PATIENCE, Patience
 from psych_runtime_core.errors import ModelError, ModelErrorKind, RequestFailed
 from psych_runtime_core.ports.model import StreamEvent
 from psych_runtime_core.scope import Scope
-
-if TYPE_CHECKING:
-    from psych_runtime.egress.transport import HttpTransport
 
 MAX_STREAM_BYTES = 256 * 1024 * 1024
 
@@ -40,8 +40,6 @@ class Call:
 
 async def call_events(call: Call, transport: HttpTransport) -> AsyncGenerator[StreamEvent, None]:
     """The events of one try. Leaving it closes the socket, unless the reply was read to its end."""
-    from psych_runtime.model.chat_reading import Reading, reply_events
-
     reading = Reading(call.asked, call.endpoint.origin, call.patience)
     begun = False
     try:
@@ -67,8 +65,6 @@ async def call_events(call: Call, transport: HttpTransport) -> AsyncGenerator[St
 
 
 def _error_of(failed: RequestFailed, asked: Asked, *, begun: bool) -> ModelError:
-    import httpcore2
-
     code = "truncated" if begun else None
     if isinstance(failed.__cause__, httpcore2.ReadTimeout):
         code = "idle"

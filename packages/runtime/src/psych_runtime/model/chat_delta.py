@@ -27,6 +27,8 @@ def choice_of(chunk: Object) -> Object:
 def pieces_of(delta: object, *, whole: bool = False) -> Iterator[Piece]:
     """What a delta says. In a `whole` message the calls are numbered by their place."""
     said = members(delta)
+    if not said:
+        return
     yield from reasoning_pieces(said)
     yield from content_pieces(said.get("content"))
     refusal = written(said.get("refusal"))
@@ -37,8 +39,10 @@ def pieces_of(delta: object, *, whole: bool = False) -> Iterator[Piece]:
 
 
 def _fragments(delta: Object, whole: bool) -> Iterator[Fragment]:
-    # The second is the older form, of one call at most.
-    entries = items(delta.get("tool_calls")) or [{"function": delta.get("function_call")}]
+    entries = items(delta.get("tool_calls"))
+    if not entries and delta.get("function_call"):
+        # The older form, of one call at most.
+        entries = [{"function": delta["function_call"]}]
     for place, entry in enumerate(entries):
         fragment = fragment_of(entry, place if whole else None)
         if fragment is not None:

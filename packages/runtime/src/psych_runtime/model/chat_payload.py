@@ -83,5 +83,6 @@ def _decimal(text: str) -> Decimal:
         return Decimal("NaN")
 
 
-# NaN and Infinity are read too: a provider that does not know a price writes them beside a good answer.
-_decoded = json.JSONDecoder(parse_float=_decimal, parse_constant=Decimal).decode
+# NaN and Infinity are read too: a provider that does not know a price writes them beside a good answer. Not
+# strict: some write a control character of a text as it is.
+_decoded = json.JSONDecoder(strict=False, parse_float=_decimal, parse_constant=Decimal).decode

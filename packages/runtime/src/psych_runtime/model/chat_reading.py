@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from psych_runtime.egress.sse import ServerEvent, server_events
 from psych_runtime.model.chat_errors import Asked, error_of_reply, in_band_error
@@ -18,22 +18,12 @@ from psych_runtime_core.ports.model import StreamEvent
 if TYPE_CHECKING:
     from datetime import datetime
 
+    import httpx2
+
 MAX_EVENT_BYTES = 8 * 1024 * 1024
 MAX_ERROR_BYTES = 64 * 1024
 MAX_BLANKS = 64 * 1024
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-
-
-class Reply(Protocol):
-    """What is read of a response."""
-
-    @property
-    def status_code(self) -> int: ...
-
-    @property
-    def headers(self) -> Mapping[str, str]: ...
-
-    def aiter_bytes(self) -> AsyncGenerator[bytes, None]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +36,7 @@ class Reading:
 
 
 async def reply_events(
-    response: Reply, reading: Reading, received_at: datetime
+    response: httpx2.Response, reading: Reading, received_at: datetime
 ) -> AsyncGenerator[StreamEvent, None]:
     """The events of a reply, `StreamDone` last. Raises `ModelError`, `RequestFailed`, `ResponseTooLarge`."""
     async with aclosing(response.aiter_bytes()) as body:
@@ -65,7 +55,7 @@ async def reply_events(
                 yield event
 
 
-def _is_page(response: Reply) -> bool:
+def _is_page(response: httpx2.Response) -> bool:
     return "text/html" in response.headers.get("content-type", "").lower()
 
 

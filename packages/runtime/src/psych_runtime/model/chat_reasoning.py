@@ -28,7 +28,7 @@ def reasoning_pieces(delta: Object) -> Iterator[ReasoningDelta | OpaqueDelta | R
     """The thoughts in a delta, each with the field it came from as its mark."""
     for name in _PLAIN_FIELDS:
         value: object = delta.get(name)
-        text = written(value)
+        text = written(value) if value else ""
         if text:
             yield ReasoningDelta(text, {"field": name})
         elif items(value) or members(value):

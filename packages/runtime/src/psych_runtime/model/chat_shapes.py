@@ -11,7 +11,7 @@ NOTHING: Object = {}
 
 def members(value: object) -> Object:
     """The object that `value` is."""
-    return cast("Object", value) if isinstance(value, Mapping) else NOTHING
+    return cast("Object", value) if isinstance(value, dict) else NOTHING
 
 
 def items(value: object) -> Sequence[object]:

@@ -12,6 +12,8 @@ from psych_runtime_core.usage import Usage
 def usage_of(figures: object) -> Usage | None:
     """The usage that `figures` state; None when they lack the prompt or the completion, or all are zero."""
     stated = members(figures)
+    if not stated:
+        return None
     prompt, inside_by_name = _prompt(stated)
     completion = _first(_count(stated, "completion_tokens"), _count(stated, "output_tokens"))
     if prompt is None or completion is None:

@@ -6,12 +6,13 @@ import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from pydantic import SecretStr
 
 from psych_runtime.egress.credential import CredentialBinding
 from psych_runtime.egress.headers import checked
+from psych_runtime.egress.transport import HttpTransport
 from psych_runtime.model.api_key import key_of, resolving
 from psych_runtime.model.chat_call import Call, call_events
 from psych_runtime.model.chat_errors import Asked
@@ -25,9 +26,6 @@ from psych_runtime_core.messages import ModelSource
 from psych_runtime_core.ports.model import ModelCallContext, ModelCapabilities, ModelRequest, StreamEvent
 from psych_runtime_core.ports.secrets import SecretResolver
 from psych_runtime_core.scope import Scope
-
-if TYPE_CHECKING:
-    from psych_runtime.egress.transport import HttpTransport
 
 MAX_MODELS_BYTES = 2 * 1024 * 1024
 MAX_PROVIDER = 64
@@ -71,7 +69,7 @@ class OpenAICompatibleClient:
         self._capabilities = MappingProxyType(dict(capabilities or {}))
         self._auth = _auth(self._dialect, auth_header, auth_scheme)
         self.provider = _provider(provider, self._dialect, self._endpoint.host)
-        self.transport = _transport() if transport is None else transport
+        self.transport = HttpTransport() if transport is None else transport
 
     def __repr__(self) -> str:
         return f"OpenAICompatibleClient(base_url={self._endpoint.base_url!r}, provider={self.provider!r})"
@@ -185,12 +183,6 @@ def _provider(stated: str | None, dialect: Dialect, host: str) -> str:
     if not 1 <= len(stated) <= MAX_PROVIDER:
         raise ValueError(f"provider has {len(stated)} characters: give 1 to {MAX_PROVIDER}")
     return stated
-
-
-def _transport() -> HttpTransport:
-    from psych_runtime.egress.transport import HttpTransport
-
-    return HttpTransport()
 
 
 def _ids_in(document: Any) -> tuple[str, ...]:

@@ -60,18 +60,15 @@ class Pieces:
     async def __anext__(self) -> bytes:
         if self._back:
             return self._back.pop()
+        if not self._finished:
+            return await anext(self._body)
+        by = min(self._done_by, anyio.current_time() + self._patience.finished_seconds)
         try:
-            with anyio.CancelScope(deadline=self._deadline()):
+            with anyio.CancelScope(deadline=by):
                 return self._counted(await anext(self._body))
         except RequestFailed:
-            if not self._finished:
-                raise
+            pass
         raise StopAsyncIteration
-
-    def _deadline(self) -> float:
-        if not self._finished:
-            return math.inf
-        return min(self._done_by, anyio.current_time() + self._patience.finished_seconds)
 
     def _counted(self, piece: bytes) -> bytes:
         if self._done_by < math.inf:
