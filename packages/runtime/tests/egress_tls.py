@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -27,7 +27,7 @@ class Served:
 
 
 @asynccontextmanager
-async def https(answer: bytes = OK) -> AsyncIterator[Served]:
+async def https(answer: bytes = OK) -> AsyncGenerator[Served]:
     """Answers each request over TLS alike."""
     served = Served()
     context = serving_tls()
@@ -46,7 +46,7 @@ async def https(answer: bytes = OK) -> AsyncIterator[Served]:
 
 
 @asynccontextmanager
-async def proxy(port: int, *, refuses: str | None = None, secure: bool = False) -> AsyncIterator[Served]:
+async def proxy(port: int, *, refuses: str | None = None, secure: bool = False) -> AsyncGenerator[Served]:
     """Leads every tunnel to `port`, and answers itself what is sent without one."""
     served = Served()
 
@@ -87,7 +87,7 @@ async def tunnel(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, por
 
 
 @asynccontextmanager
-async def serving(served: Served, serve: Serve, context: ssl.SSLContext | None) -> AsyncIterator[None]:
+async def serving(served: Served, serve: Serve, context: ssl.SSLContext | None) -> AsyncGenerator[None]:
     tasks: set[asyncio.Task[None]] = set()
 
     async def whole(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from packages.runtime.tests.chat_bodies import FOREIGN, result, source, terms, wire
-from psych_runtime.model.assemble import Assembly
+from packages.runtime.tests.chat_bodies import FOREIGN, conversation, result, source, terms, wire
+from psych_runtime.model.assemble import assemble
 from psych_runtime.model.chat_errors import Asked
 from psych_runtime.model.chat_stream import ChatStream
-from psych_runtime_core.ids import ToolCallId
 from psych_runtime_core.messages import AssistantMessage
 
 ITEMS = [
@@ -27,19 +26,16 @@ SIGNED = {**CALL, "extra_content": {"google": {"thought_signature": "sig"}}}
 def heard(*deltas: dict[str, Any]) -> AssistantMessage:
     """The message of a stream of these deltas."""
     chat = ChatStream(Asked(provider="other", model="m-1"))
-    assembly = Assembly(source(), lambda number: ToolCallId(f"c{number}"))
     chunks = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
-    for event in [*(event for chunk in chunks for event in chat.feed(chunk)), *chat.end(True)]:
-        assembly.feed(event)
-    stored = assembly.finish().message.model_dump_json()
-    return AssistantMessage.model_validate_json(stored)
+    events = [event for chunk in chunks for event in chat.feed(chunk)]
+    return assemble([*events, *chat.end(True)])
 
 
 def sent_back(message: AssistantMessage, dialect: str) -> dict[str, Any]:
     """The message as its own source gets it in the next request."""
     own = message.model_copy(update={"source": source(dialect)})
-    answered = [own, *(result(call.id) for call in message.tool_calls)]
-    return wire(answered, terms(dialect))[0]
+    results = [result(call.id) for call in message.tool_calls]
+    return wire(conversation(own, *results), terms(dialect))[0]
 
 
 @pytest.mark.parametrize(
@@ -88,8 +84,8 @@ def test_a_signature_on_a_call_goes_back_to_its_place_and_to_nobody_else() -> No
     message = heard({"tool_calls": [SIGNED]})
     assert sent_back(message, "gemini")["tool_calls"] == [{k: v for k, v in SIGNED.items() if k != "index"}]
     foreign = message.model_copy(update={"source": FOREIGN})
-    plain = {"id": "c0", "type": "function", "function": CALL["function"]}
-    assert wire([foreign, result("c0")])[0]["tool_calls"] == [plain]
+    plain = {"id": "call_0", "type": "function", "function": CALL["function"]}
+    assert wire([foreign, result("call_0")])[0]["tool_calls"] == [plain]
 
 
 def test_the_same_message_is_the_same_bytes_after_it_was_stored() -> None:

@@ -6,14 +6,13 @@ import gzip
 import tracemalloc
 import zlib
 from collections.abc import Callable
-from functools import partial
 
-import brotli
 import pytest
 from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 
+from packages.runtime.tests.egress_packing import PACK
 from psych_runtime.egress.codings import INSTALLED, PIECE_BYTES, BrokenCoding, codings_in, decoder_of
 
 
@@ -22,12 +21,6 @@ def bare_deflate(data: bytes) -> bytes:
     return packer.compress(data) + packer.flush()
 
 
-PACK: dict[str, Callable[[bytes], bytes]] = {
-    "gzip": gzip.compress,
-    "deflate": zlib.compress,
-    "br": partial(brotli.compress, quality=1),
-    "zstd": zstd.compress,
-}
 WAYS = [*PACK.items(), ("deflate", bare_deflate)]
 EACH = pytest.mark.parametrize(
     ("coding", "pack"), WAYS, ids=["gzip", "deflate", "br", "zstd", "deflate without its frame"]
@@ -107,7 +100,7 @@ def test_what_was_never_packed_is_broken(coding: str, pack: Callable[[bytes], by
 
 
 def test_a_zstd_window_of_more_than_8_mib_is_broken() -> None:
-    options = {zstd.CompressionParameter.window_log: 27}
+    options: dict[int, int] = {zstd.CompressionParameter.window_log: 27}
     packer = zstd.ZstdCompressor(options=options)
     packed = packer.compress(bytes(1000)) + packer.flush()
     with pytest.raises(BrokenCoding):

@@ -193,10 +193,10 @@ async def test_cancelling_closes_the_connection_at_once(came: str, stub: HttpStu
             await transport.request("GET", stub.url, configured=(stub.url,), **ASKED)
 
         group.start_soon(ask)
-        (seen,) = await stub.wait_for(1)
+        await stub.wait_for(1)
         group.cancel_scope.cancel()
     with anyio.fail_after(1):
-        await seen.closed_early()
+        await stub.requests[0].closed_early()
     stub.on("GET", "/", Reply(body=b"here"))
     assert (await transport.request("GET", stub.url, configured=(stub.url,), **ASKED)).content == b"here"
 

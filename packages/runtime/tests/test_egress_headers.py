@@ -48,7 +48,10 @@ async def test_what_is_laid_under_the_headers_of_a_caller(stub: HttpStub) -> Non
 @pytest.mark.parametrize("broken", ["a\r\nX-Evil: 1", "a\nb", "a\rb", "a\0b", "ä"])
 @pytest.mark.parametrize("where", ["caller", "under", "client", "secret"])
 async def test_nothing_breaks_out_of_its_header(where: str, broken: str, stub: HttpStub) -> None:
-    transport = HttpTransport(headers=lambda *_: {"X-A": broken} if where == "under" else {})
+    def under(scope: Scope, purpose: EgressPurpose) -> dict[str, str]:
+        return {"X-A": broken} if where == "under" else {}
+
+    transport = HttpTransport(headers=under)
     given: dict[str, Any] = {"configured": (stub.url,)}
     if where == "caller":
         given["headers"] = {"X-A": broken}
@@ -129,7 +132,8 @@ async def test_two_tenants_share_no_connection_header_or_cookie(stub: HttpStub) 
 async def connections_of(stub: HttpStub, *given: dict[str, Any]) -> list[int]:
     transport = HttpTransport()
     for each in given:
-        await transport.request("GET", stub.url, **{**ASKED, "configured": (stub.url,), **each})
+        options: dict[str, Any] = {**ASKED, "configured": (stub.url,), **each}
+        await transport.request("GET", stub.url, **options)
     return [seen.connection for seen in stub.requests]
 
 

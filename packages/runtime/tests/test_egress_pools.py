@@ -42,7 +42,7 @@ async def test_a_pool_in_use_is_not_closed_for_another(stub: HttpStub) -> None:
     more = anyio.Event()
     stub.on("GET", "/", Reply(chunks=(b"first", more, b"last")), Reply(body=b"here"))
     transport = HttpTransport(max_pools=1)
-    options = {**ASKED, "configured": (stub.url,)}
+    options: dict[str, Any] = {**ASKED, "configured": (stub.url,)}
     async with transport.stream("GET", stub.url, **options) as response:
         assert await ask(transport, stub, "b") == 2
         assert await ask(transport, stub, "c") == 3
@@ -59,7 +59,7 @@ async def test_a_pool_that_was_idle_for_300_seconds_is_closed(
     await ask(transport, stub)
     await ask(transport, stub, "another")
     now = anyio.current_time()
-    monkeypatch.setattr(pools.anyio, "current_time", lambda: now + seconds)
+    monkeypatch.setattr("psych_runtime.egress.pools.anyio.current_time", lambda: now + seconds)
     assert await ask(transport, stub) == connection
 
 
@@ -125,7 +125,7 @@ async def test_a_cap_below_zero_is_refused() -> None:
 
 async def test_a_keyword_that_nobody_knows_is_refused() -> None:
     with pytest.raises(TypeError, match="max_bytes"):
-        await HttpTransport().request("GET", "https://example.com", max_bytes=1, **ASKED)
+        await HttpTransport().request("GET", "https://example.com", **{**ASKED, "max_bytes": 1})
 
 
 async def test_what_is_configured_has_to_be_a_url() -> None:

@@ -14,8 +14,9 @@ from packages.runtime.tests.egress_scenes import ANN, Audit, bound
 from psych_runtime.egress.transport import HttpTransport
 from psych_runtime.testing.http_stub import HttpStub, Reply
 from psych_runtime_core.errors import AccessDenied, ResponseTooLarge
+from psych_runtime_core.jsonvalue import Json
 
-ANSWER = {
+ANSWER: dict[str, Json] = {
     "id": "c1",
     "object": "chat.completion",
     "created": 1,
@@ -44,13 +45,13 @@ def sdk(stub: HttpStub, transport: HttpTransport, *, configured: bool = True) ->
         base_url=f"{stub.url}/v1",
         api_key="theirs",
         http_client=client,
-        max_retries=0,  # type: ignore[arg-type]  # it is told of httpx
+        max_retries=0,
     )
 
 
 async def ask(client: openai.AsyncOpenAI, **options: Any) -> Any:
-    messages: Any = [{"role": "user", "content": "hi"}]
-    return await client.chat.completions.create(model="m", messages=messages, **options)
+    create: Any = client.chat.completions.create
+    return await create(model="m", messages=[{"role": "user", "content": "hi"}], **options)
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -90,7 +90,7 @@ async def test_the_systems_certificates_are_read_once_and_trust_no_stranger(
 
 def through(served: Served, *, secure: bool = False, **given: Any) -> HttpTransport:
     url = f"{'https' if secure else 'http'}://127.0.0.1:{served.port}"
-    settings = {"enforces_policy": True, **given}
+    settings: dict[str, Any] = {"enforces_policy": True, **given}
     return HttpTransport(proxy=ProxyConfig(url=url, **settings), ssl_context=trusting())
 
 

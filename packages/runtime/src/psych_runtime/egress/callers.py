@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Required, TypeAlias, TypedDict
 
 from psych_runtime.egress.credential import CredentialBinding
@@ -35,7 +35,7 @@ class ClientOptions(TypedDict, total=False):
     credential: CredentialBinding | None
     auth: httpx2.Auth | None
     headers: Mapping[str, str] | None
-    timeouts: HttpTimeouts
+    timeouts: HttpTimeouts | None
     max_response_bytes: int | None
     configured: Collection[str]
 
@@ -59,7 +59,7 @@ class Caller:
     credential: CredentialBinding | None = None
     auth: httpx2.Auth | None = None
     headers: Mapping[str, str] | None = None
-    timeouts: HttpTimeouts = field(default_factory=HttpTimeouts)
+    timeouts: HttpTimeouts | None = None
     max_response_bytes: int | None = MAX_RESPONSE_BYTES
     configured: Collection[str] = ()
 
@@ -68,6 +68,11 @@ class Caller:
             raise ValueError("max_response_bytes is below 0: give bytes, or None for no cap")
         object.__setattr__(self, "headers", checked(self.headers or {}))
         object.__setattr__(self, "configured", frozenset(map(_origin, self.configured)))
+
+    @property
+    def limits(self) -> HttpTimeouts:
+        """How long things may take."""
+        return self.timeouts or HttpTimeouts()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,12 +50,12 @@ class Seam(httpx2.AsyncBaseTransport):
         """One hop. Raises `AccessDenied`, `ResponseTooLarge`, `RequestFailed`, and as its credential does."""
         caller, ground = self._caller, self._ground
         checked_method(request.method)
-        before = Trail.before(request, caller.timeouts.total)
+        before = Trail.before(request, caller.limits.total)
         hop = Hop(self.asked(request.method, request.url, len(before.journey.steps)))
         trail = before.on_to(hop.asked, request)
         under = ground.headers(caller.scope, caller.purpose)
         headers = outgoing(request, under, strayed=trail.journey.strayed)
-        bounds = Bounds(request.extensions.get("timeout", {}), caller.timeouts.total, trail.deadline)
+        bounds = Bounds(request.extensions.get("timeout", {}), caller.limits.total, trail.deadline)
         passage = Passage(hop, bounds, ground.pools, ground.auditor)
         token = hop_of_this_task.set(hop)
         try:

@@ -130,7 +130,7 @@ class HttpTransport:
             options["timeouts"] = self._timeouts
 
     def _client(self, caller: Caller) -> httpx2.AsyncClient:
-        limits = caller.timeouts
+        limits = caller.limits
         client = httpx2.AsyncClient(
             auth=caller.auth,
             cookies=_NoCookies(),

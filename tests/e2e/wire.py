@@ -1,0 +1,62 @@
+"""What an OpenAI-compatible provider says on the wire, as the end-to-end tests script it."""
+
+import json
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from psych_runtime import OpenAICompatibleClient
+from psych_runtime.testing.http_stub import HttpStub, Raw, Reply, SeenRequest
+
+PATH = "/v1/chat/completions"
+Call = tuple[str, Mapping[str, Any]]
+
+
+def event(**choice: Any) -> bytes:
+    """One chunk of a stream."""
+    return b"data: " + json.dumps({"choices": [{"index": 0, **choice}]}).encode() + b"\n\n"
+
+
+def said(text: str = "", calls: Sequence[Call] = (), usage: Mapping[str, Any] | None = None) -> Reply:
+    """An answer, whole: its text in two pieces, then its calls."""
+    chunks = [event(delta={"content": piece}) for piece in (text[:3], text[3:]) if piece]
+    for index, (name, arguments) in enumerate(calls):
+        function = {"name": name, "arguments": json.dumps(arguments)}
+        chunks.append(
+            event(delta={"tool_calls": [{"index": index, "id": f"p{index}", "function": function}]})
+        )
+    chunks.append(event(delta={}, finish_reason="tool_calls" if calls else "stop"))
+    if usage is not None:
+        chunks.append(b"data: " + json.dumps({"choices": [], "usage": usage}).encode() + b"\n\n")
+    return Reply(headers={"content-type": "text/event-stream"}, chunks=(*chunks, b"data: [DONE]\n\n"))
+
+
+def failed(status: int, **error: Any) -> Reply:
+    """A refusal in the provider's words."""
+    return Reply(status=status, json={"error": error})
+
+
+def silent(*chunks: bytes) -> Raw:
+    """A stream that begins with these chunks, and then says nothing more."""
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
+    return Raw((head, *chunks) if chunks else (), close="hold")
+
+
+def bodies(requests: Sequence[SeenRequest]) -> list[bytes]:
+    """What was asked, request by request."""
+    return [request.body for request in requests if request.path == PATH]
+
+
+@asynccontextmanager
+async def provider(*replies: Any, **options: Any) -> AsyncGenerator[tuple[HttpStub, OpenAICompatibleClient]]:
+    """A provider that gives these replies in turn, and a client of it."""
+    async with HttpStub() as stub:
+        stub.on("POST", PATH, *replies)
+        client = OpenAICompatibleClient(base_url=f"{stub.url}/v1", api_key="sk-secret-key", **options)
+        try:
+            yield stub, client
+        finally:
+            await client.transport.aclose()
+
+
+Turn = Callable[[SeenRequest], Reply]
