@@ -4,6 +4,8 @@ import asyncio
 import json
 import time
 from decimal import Decimal
+from itertools import pairwise
+from threading import Thread
 
 import pytest
 
@@ -11,10 +13,12 @@ from psych_runtime import (
     InMemoryStore,
     Limits,
     ModelPrice,
+    OpenAICompatibleClient,
     RunId,
     Runtime,
     StaticPriceTable,
     Store,
+    ToolRegistry,
     Worker,
     answer,
     dispatch,
@@ -39,11 +43,9 @@ async def look(n: int) -> str:
 async def test_a_run_with_tools_is_answered_and_priced(store: Store) -> None:
     usage = {"prompt_tokens": 1_000, "completion_tokens": 10, "total_tokens": 1_010}
     prices = StaticPriceTable({"fake-1": ModelPrice("2.5", "10")})
+    replies = (said(calls=[("look", {"n": 7})], usage=usage), said("Seen.", usage=usage))
     async with (
-        provider(said(calls=[("look", {"n": 7})], usage=usage), said("Seen.", usage=usage)) as (
-            _,
-            client,
-        ),
+        provider(*replies) as (_, client),
         at_work(store, client, registered(look), runtime={"prices": prices}),
     ):
         run_id = await begun(store, agent("look"))
@@ -75,7 +77,7 @@ async def test_each_request_extends_the_one_before_over_fifty_turns(store: Store
     # One call may have been cut short by the Worker that stopped, and was made again.
     distinct = list(dict.fromkeys(asked))
     assert len(distinct) == turns + 1
-    assert all(after.startswith(before[:-2]) for before, after in zip(distinct, distinct[1:], strict=False))
+    assert all(after.startswith(before[:-2]) for before, after in pairwise(distinct))
     assert b"Go on." in distinct[-1]
 
 
@@ -155,8 +157,6 @@ def test_two_event_loops_one_after_the_other_use_one_client_and_one_store() -> N
 
     async def asked(url: str) -> object:
         if not made:
-            from psych_runtime import OpenAICompatibleClient, ToolRegistry
-
             client = OpenAICompatibleClient(base_url=f"{url}/v1")
             made.append(Runtime(store=store, model=client, registry=ToolRegistry()))
         worker = Worker(made[0])
@@ -174,8 +174,6 @@ def test_two_event_loops_one_after_the_other_use_one_client_and_one_store() -> N
         return stub.url, stub
 
     # The provider is another process's in life; here its loop is a thread's.
-    from threading import Thread
-
     loop = asyncio.new_event_loop()
     thread = Thread(target=loop.run_forever, daemon=True)
     thread.start()

@@ -1,7 +1,7 @@
 """What an OpenAI-compatible provider says on the wire, as the end-to-end tests script it."""
 
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -57,6 +57,3 @@ async def provider(*replies: Any, **options: Any) -> AsyncGenerator[tuple[HttpSt
             yield stub, client
         finally:
             await client.transport.aclose()
-
-
-Turn = Callable[[SeenRequest], Reply]

@@ -6,7 +6,8 @@ from packages.core.tests.specs import small
 from psych_runtime_core.errors import SpecValidationError
 from psych_runtime_core.spec.agent import AgentSpec
 from psych_runtime_core.spec.validate.context import ValidationContext
-from psych_runtime_core.spec.validate.rules import MAX_COMPARED, MAX_LISTED, MAX_PROMPT_BYTES
+from psych_runtime_core.spec.validate.nearest import MAX_COMPARED
+from psych_runtime_core.spec.validate.rules import MAX_LISTED, MAX_PROMPT_BYTES
 from psych_runtime_core.spec.validate.run import MAX_ISSUES, collect_issues, validate_spec
 
 RING = small(model={"model": "a", "fallbacks": ["b", "c"]})

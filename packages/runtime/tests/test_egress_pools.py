@@ -27,7 +27,7 @@ async def stub() -> AsyncIterator[HttpStub]:
 
 async def ask(transport: HttpTransport, stub: HttpStub, tenant: str = "acme", **options: Any) -> int:
     """The number of the connection it went over."""
-    given = {**ASKED, "scope": Scope(tenant=tenant), "configured": (stub.url,), **options}
+    given: dict[str, Any] = {**ASKED, "scope": Scope(tenant=tenant), "configured": (stub.url,), **options}
     await transport.request("GET", stub.url, **given)
     return stub.requests[-1].connection
 

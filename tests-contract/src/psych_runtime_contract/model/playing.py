@@ -11,7 +11,6 @@ import anyio
 from psych_runtime.model.assemble import Assembly, numbered
 from psych_runtime.testing.http_stub import Raw, Reply
 from psych_runtime_contract.model.lapse import Silence, loop_time
-from psych_runtime_core.errors import ModelError
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.messages import AssistantMessage, Message, ModelSource, UserMessage
 from psych_runtime_core.ports.model import (
@@ -88,8 +87,3 @@ def patience_for(reply: Reply | Raw) -> float:
     """How long a reply may be read: its silences are long, though nobody waits for them."""
     pieces: Sequence[object] = reply.chunks
     return PATIENCE + sum(piece.seconds for piece in pieces if isinstance(piece, Silence))
-
-
-def is_typed(error: BaseException | None, code: str) -> bool:
-    """Whether `error` is a `ModelError` of this code."""
-    return isinstance(error, ModelError) and error.code == code

@@ -10,7 +10,7 @@ from psych_runtime_core.spec.base import JsonSchema, Name, Named, Prose, SpecMod
 from psych_runtime_core.spec.limits import Limits
 from psych_runtime_core.spec.model import ModelRef
 from psych_runtime_core.spec.policies import SuspensionPolicy
-from psych_runtime_core.spec.tools import CodeTool
+from psych_runtime_core.spec.tools import Tool
 
 
 class AgentSpec(SpecModel):
@@ -25,7 +25,7 @@ class AgentSpec(SpecModel):
     description: Prose = Field(default="", max_length=4_096)
     instructions: Prose = Field(default="", max_length=1_000_000)
     model: ModelRef
-    tools: Named[CodeTool] = ()
+    tools: Named[Tool] = ()
     limits: Limits = Field(default_factory=Limits)
     suspension: SuspensionPolicy = Field(default_factory=SuspensionPolicy)
     input_schema: JsonSchema | None = None

@@ -13,6 +13,7 @@ from psych_runtime_core.jsonvalue import Json, JsonObject
 from psych_runtime_core.refusal import Refusal, refuse
 from psych_runtime_core.schema import check_schema
 from psych_runtime_core.spec.issues import IssueCode
+from psych_runtime_core.spec.names import RESERVED_TOOL_NAMES
 
 MAX_ENTRIES = 1_000
 
@@ -78,6 +79,12 @@ def _matches(pattern: re.Pattern[str]) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _not_reserved(name: str) -> str:
+    if name in RESERVED_TOOL_NAMES:
+        refuse(Refusal(IssueCode.RESERVED_NAME, f"{name!r} is a tool of the runtime's own", name))
+    return name
+
+
 def _pattern(pattern: re.Pattern[str]) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "pattern": f"^{pattern.pattern}$"})
 
@@ -88,6 +95,10 @@ Prose = Annotated[str, BeforeValidator(_with_unix_lines), AfterValidator(_prose)
 Line = Annotated[str, AfterValidator(_line)]
 Name = Annotated[str, _matches(_NAME), _pattern(_NAME)]
 ToolName = Annotated[str, _matches(_TOOL_NAME), _pattern(_TOOL_NAME)]
+# The name of an author's own tool.
+GrantedName = Annotated[ToolName, AfterValidator(_not_reserved)]
+# What a resolver knows a secret by; never the secret.
+SecretName = Annotated[Line, Field(min_length=1, max_length=256)]
 
 
 # --- tuples ----------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ class IssueCode(StrEnum):
     WRONG_TYPE = "wrong_type"
     OUT_OF_BOUNDS = "out_of_bounds"
     BAD_NAME = "bad_name"
+    BAD_URL = "bad_url"
     BAD_TEXT = "bad_text"
     BAD_SCHEMA = "bad_schema"
     NOT_JSON = "not_json"
@@ -28,6 +29,7 @@ class IssueCode(StrEnum):
     TOO_LARGE = "too_large"
     DUPLICATE_NAME = "duplicate_name"
     RESERVED_NAME = "reserved_name"
+    LITERAL_SECRET = "literal_secret"
     CONFLICT = "conflict"
     BAD_SYNTAX = "bad_syntax"
     HASH_MISMATCH = "hash_mismatch"
@@ -35,6 +37,8 @@ class IssueCode(StrEnum):
     UNKNOWN_MODEL = "unknown_model"
     UNKNOWN_TOOL = "unknown_tool"
     UNKNOWN_TOOL_CHOICE = "unknown_tool_choice"
+    UNKNOWN_CREDENTIAL = "unknown_credential"
+    UNKNOWN_PLACEHOLDER = "unknown_placeholder"
     TOO_MANY = "too_many"
 
 
@@ -84,6 +88,8 @@ _FIXED = {
     "float_type": (IssueCode.WRONG_TYPE, "must be a number"),
     "bool_type": (IssueCode.WRONG_TYPE, "must be true or false"),
     "tuple_type": (IssueCode.WRONG_TYPE, "must be a list"),
+    "mapping_type": (IssueCode.WRONG_TYPE, "must be an object"),
+    "dict_type": (IssueCode.WRONG_TYPE, "must be an object"),
     "model_type": (IssueCode.WRONG_TYPE, "must be an object"),
     "model_attributes_type": (IssueCode.WRONG_TYPE, "must be an object"),
 }

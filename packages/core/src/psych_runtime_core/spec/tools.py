@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypeAlias, cast
 
-from pydantic import AfterValidator, Field
+from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator
 
 from psych_runtime_core.refusal import Refusal, refuse
-from psych_runtime_core.spec.base import SpecModel, ToolName
+from psych_runtime_core.spec.base import GrantedName, SpecModel
+from psych_runtime_core.spec.http_tool import HttpTool
 from psych_runtime_core.spec.issues import IssueCode
-from psych_runtime_core.spec.names import RESERVED_TOOL_NAMES
-
-
-def _not_reserved(name: str) -> str:
-    if name in RESERVED_TOOL_NAMES:
-        refuse(Refusal(IssueCode.RESERVED_NAME, f"{name!r} is a tool of the runtime's own", name))
-    return name
 
 
 class CodeTool(SpecModel):
@@ -25,6 +20,25 @@ class CodeTool(SpecModel):
     """
 
     kind: Literal["code"] = "code"
-    name: Annotated[ToolName, AfterValidator(_not_reserved)]
+    name: GrantedName
     interruptible: bool = True
     timeout_seconds: float | None = Field(default=None, gt=0, le=86_400)
+
+
+_KINDS: Mapping[str, type[CodeTool] | type[HttpTool]] = {"code": CodeTool, "http": HttpTool}
+
+
+def _of_its_kind(given: object, _any: ValidatorFunctionWrapHandler) -> CodeTool | HttpTool:
+    """The tool that `given` is, its faults at their own places and not at those of each kind there is."""
+    if isinstance(given, CodeTool | HttpTool):
+        return type(given).model_validate(given)
+    document = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
+    kind = document.get("kind", "code")
+    if not isinstance(kind, str):
+        refuse(Refusal(IssueCode.WRONG_TYPE, "must be text", kind, ("kind",)))
+    if kind not in _KINDS:
+        refuse(Refusal(IssueCode.OUT_OF_BOUNDS, "must be 'code' or 'http'", kind, ("kind",)))
+    return _KINDS[kind].model_validate(given)
+
+
+Tool: TypeAlias = Annotated[CodeTool | HttpTool, WrapValidator(_of_its_kind)]

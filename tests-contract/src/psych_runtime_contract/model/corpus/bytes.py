@@ -90,7 +90,8 @@ def _lines() -> Iterator[WireCase]:
     empty = b"data:\n\ndata: \n\ndata\n\n"
     yield WireCase("B10.empty data", sent(sse(text("Hel")) + empty + sse(text("lo")) + REST), HELLO)
     yield WireCase("B11", streamed(": PROCESSING", text("Hel"), ": PROCESSING", text("lo"), finish()), HELLO)
-    for payload in ("null", "[]", '"x"', "7", '{"choices":[null]}', '{"choices":["x"]}'):
+    strangers = ("null", "[]", '"x"', "7", '{"choices":[null]}', '{"choices":["x"]}', '{"choices":"x"}')
+    for payload in strangers:
         reply = streamed(text("Hel"), payload, text("lo"), finish())
         yield WireCase(f"B12.{payload}", reply, HELLO)
     breaks = {"as they are": "a\u2028b\u0085c", "as escapes": "a\u2028b\u0085c\x0bd\x0ce"}

@@ -12,3 +12,4 @@ class ValidationContext:
 
     registered_tools: Collection[str] | None = None
     known_models: Collection[str] | None = None
+    credentials: Collection[str] | None = None

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from difflib import get_close_matches
 
 from psych_runtime_core.errors import ValidationIssue, pointer
 from psych_runtime_core.jsonvalue import encode_json
 from psych_runtime_core.spec.agent import AgentSpec
 from psych_runtime_core.spec.issues import IssueCode
+from psych_runtime_core.spec.tools import CodeTool
 from psych_runtime_core.spec.validate.context import ValidationContext
+from psych_runtime_core.spec.validate.http_tools import credentials_are_known, placeholders_are_arguments
+from psych_runtime_core.spec.validate.nearest import nearest, unknown
 
 MAX_PROMPT_BYTES = 1_048_576
-# Comparing two names takes some ten microseconds, and 200 issues may each look for the nearest ones.
-MAX_COMPARED = 500
 MAX_LISTED = 10
 TOOL_CHOICE_WORDS = frozenset({"auto", "none", "required"})
 
@@ -39,14 +39,14 @@ def models_are_known(spec: AgentSpec, context: ValidationContext) -> Iterator[Va
     for index, name in enumerate(spec.model.ring):
         if name not in known:
             path = f"/model/fallbacks/{index - 1}" if index else "/model/model"
-            yield _unknown(IssueCode.UNKNOWN_MODEL, path, "model", name, known)
+            yield unknown(IssueCode.UNKNOWN_MODEL, path, "model", name, known)
 
 
 def tool_choice_is_granted(spec: AgentSpec, _context: ValidationContext) -> Iterator[ValidationIssue]:
     """A tool that the model is told to choose is one that it is offered."""
     choice, granted = spec.model.tool_choice, [tool.name for tool in spec.tools]
     if choice not in TOOL_CHOICE_WORDS and choice not in granted:
-        yield _unknown(
+        yield unknown(
             IssueCode.UNKNOWN_TOOL_CHOICE,
             "/model/tool_choice",
             "granted tool",
@@ -61,30 +61,24 @@ def tools_are_registered(spec: AgentSpec, context: ValidationContext) -> Iterato
     if registered is None:
         return
     for index, tool in enumerate(spec.tools):
-        if tool.name not in registered:
+        if isinstance(tool, CodeTool) and tool.name not in registered:
             path = pointer(("tools", index, "name"))
             known = _nearest_first(tool.name, registered)
             message = f"there is no registered tool {tool.name!r}; {known}. Pass it in session(tools=[…])"
             yield ValidationIssue(IssueCode.UNKNOWN_TOOL, path, message)
 
 
-RULES = (prompt_fits, models_are_known, tool_choice_is_granted, tools_are_registered)
-
-
-def _unknown(code: IssueCode, path: str, what: str, name: str, known: Collection[str]) -> ValidationIssue:
-    near = _nearest(name, known)
-    if near:
-        hint = f"; did you mean {' or '.join(repr(one) for one in near)}?"
-    else:
-        hint = "" if known else "; there are none"
-    return ValidationIssue(code, path, f"there is no {what} {name!r}{hint}")
+RULES = (
+    prompt_fits,
+    models_are_known,
+    tool_choice_is_granted,
+    tools_are_registered,
+    placeholders_are_arguments,
+    credentials_are_known,
+)
 
 
 def _nearest_first(name: str, registered: Collection[str]) -> str:
-    names = list(dict.fromkeys((*_nearest(name, registered), *sorted(registered))))
+    names = list(dict.fromkeys((*nearest(name, registered), *sorted(registered))))
     more = ["…"] if len(names) > MAX_LISTED else []
     return f"registered: {', '.join([*names[:MAX_LISTED], *more])}" if names else "none is registered"
-
-
-def _nearest(name: str, known: Collection[str]) -> list[str]:
-    return get_close_matches(name, sorted(known), n=3) if len(known) <= MAX_COMPARED else []
