@@ -16,7 +16,7 @@ import pytest
 
 from psych_runtime.model.openai_compatible import OpenAICompatibleClient
 from psych_runtime.testing.model_proxy import ModelProxy
-from psych_runtime_contract.model import ModelClientContract
+from psych_runtime_contract.model import KEY, ModelClientContract
 from psych_runtime_contract.model.corpus import CASES
 from psych_runtime_core.errors import ModelError
 from psych_runtime_core.messages import FinishReason
@@ -199,7 +199,7 @@ def suite_of(mutant: type[Mutant], foretold: Mapping[str, str] = MappingProxyTyp
         deviations = foretold
 
         def client(self, base_url: str) -> ModelClient:
-            return mutant(OpenAICompatibleClient(base_url=base_url, api_key="sk-contract-0123456789"))
+            return mutant(OpenAICompatibleClient(base_url=base_url, api_key=KEY))
 
     return Suite()
 

@@ -1,7 +1,7 @@
 """Our own client, judged like anybody's."""
 
 from psych_runtime.model.openai_compatible import OpenAICompatibleClient
-from psych_runtime_contract.model import ModelClientContract
+from psych_runtime_contract.model import KEY, ModelClientContract
 from psych_runtime_core.ports.model import ModelClient
 
 
@@ -11,4 +11,4 @@ class TestOpenAICompatibleClient(ModelClientContract):
     wire = "openai.chat"
 
     def client(self, base_url: str) -> ModelClient:
-        return OpenAICompatibleClient(base_url=base_url, api_key="sk-contract-0123456789")
+        return OpenAICompatibleClient(base_url=base_url, api_key=KEY)

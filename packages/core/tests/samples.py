@@ -85,6 +85,7 @@ SENT = Sent(
     tools_hash=B,
     system_prompt="You help.",
     tools=(OfferedTool(name="pay", source="http", tool_class=ToolClass.DESTRUCTIVE, digest=A),),
+    notices=("This is the last turn.",),
     output_mode="tool",
 )
 SOURCE = ModelSource(provider="openai", model="m-1")

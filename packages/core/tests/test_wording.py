@@ -16,10 +16,19 @@ from psych_runtime_core.texts import ABORTED, UNKNOWN
 
 HUGE = "x" * 1_000_000
 
-# A text, and a piece of each of its parts: what happened, whether again helps, what to do instead.
 # These are no failures: they stand before or behind another text, or are a question.
-NOT_TABLED = {"edited", "known_answer", "approval_question", "answer_tool", "answer_block"}
+NOT_TABLED = {
+    "edited",
+    "known_answer",
+    "approval_question",
+    "answer_tool",
+    "answer_block",
+    "few_left",
+    "last_turn",
+    "withheld",
+}
 FAULTS = (Violation("/a", "is missing"),)
+# A text, and a piece of each of its parts: what happened, whether again helps, what to do instead.
 TEXTS = {
     "unknown_tool": (
         wording.unknown_tool("loook", ["look"]),

@@ -24,6 +24,11 @@ class Served:
     heads: list[str] = field(default_factory=list[str])
     names: list[str | None] = field(default_factory=list[str | None])
     connections: int = 0
+    held: asyncio.Event = field(default_factory=asyncio.Event)
+    """Holds back what is behind the head of an answer, until it is set."""
+
+    def __post_init__(self) -> None:
+        self.held.set()
 
 
 @asynccontextmanager
@@ -38,7 +43,10 @@ async def https(answer: bytes = OK) -> AsyncGenerator[Served]:
         with suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
                 served.heads.append((await reader.readuntil(b"\r\n\r\n")).decode())
-                writer.write(answer)
+                head, end, body = answer.partition(b"\r\n\r\n")
+                writer.write(head + end)
+                await served.held.wait()
+                writer.write(body)
                 await writer.drain()
 
     async with serving(served, serve, context):

@@ -159,6 +159,7 @@ ITEMS = [
             {"reasoning_details": ITEMS},
             id="items come back whole, the text shown out of them does not",
         ),
+        pytest.param((thought(field="thinking_blocks"),), {}, id="text whose items were lost"),
         pytest.param(
             (OpaquePart(kind="reasoning", opaque={"field": "reasoning", "value": {"sealed": "x"}}),),
             {"reasoning": {"sealed": "x"}},

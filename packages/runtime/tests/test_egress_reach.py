@@ -175,12 +175,17 @@ async def test_metadata_is_refused_configured_or_listed(
     assert not reach.dialled
 
 
-async def test_the_connection_of_a_configured_origin_serves_nobody_else(stub: HttpStub) -> None:
-    transport = HttpTransport()
-    await transport.request("GET", stub.url, configured=(stub.url,), **ASKED)
+async def test_the_connection_of_a_configured_origin_serves_nobody_else(
+    stub: HttpStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reach = reaching(monkeypatch, stub, {"vault.example.com": ["10.0.0.7"]})
+    url = "http://vault.example.com/"
+    transport = HttpTransport(resolver=reach.resolve)
+    await transport.request("GET", url, configured=(url,), **ASKED)
     with pytest.raises(AccessDenied):
-        await transport.request("GET", stub.url, **ASKED)
-    assert len(stub.requests) == 1
+        await transport.request("GET", url, **ASKED)
+    await transport.request("GET", url, configured=(url,), **ASKED)
+    assert (stub.connections, len(stub.requests)) == (1, 2)
 
 
 async def test_a_policy_that_denies_everything_resolves_nothing(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Generator
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -162,6 +162,24 @@ async def test_where_no_redirect_may_lead(location: str, said: str, home: HttpSt
     assert len(home.requests) == 1
 
 
+@pytest.mark.parametrize(
+    "location", ["// @@", "http://", "http://[::1", "", "//", "http://a b", "http://\\xad"]
+)
+@pytest.mark.parametrize("redirects", [0, 1])
+async def test_a_location_that_leads_nowhere_is_handed_on_or_told_of(
+    redirects: int, location: str, home: HttpStub
+) -> None:
+    leads(home, "/start", location)
+    async with OPEN.client(ANN, purpose="tool") as client:
+        assert (await client.get(f"{home.url}/start")).headers["location"] == location
+    if redirects:
+        with pytest.raises((AccessDenied, RequestFailed)):
+            await OPEN.request("GET", f"{home.url}/start", redirects=1, **ASKED)
+    else:
+        response = await OPEN.request("GET", f"{home.url}/start", **ASKED)
+        assert response.headers["location"] == location
+
+
 async def test_a_loop_over_two_places_is_refused_when_it_closes(home: HttpStub) -> None:
     leads(home, "/a", "/b")
     leads(home, "/b", "/a")
@@ -230,7 +248,7 @@ async def test_a_request_that_a_flow_sends_again_is_no_redirect(home: HttpStub) 
         return Reply(body=b"in") if "authorization" in seen.headers else Reply(status=401)
 
     class Flow(httpx2.Auth):
-        def auth_flow(self, request: httpx2.Request) -> Any:
+        def auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response, None]:
             response = yield request
             if response.status_code == 401:
                 request.headers["Authorization"] = "Bearer fetched"

@@ -53,6 +53,19 @@ async def test_a_name_keeps_its_host_and_server_name_whatever_address_it_leads_t
     assert "Authorization: Bearer s3cret\r\n" in served.heads[0]
 
 
+async def test_a_dot_that_ends_a_name_is_no_part_of_its_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with https() as served:
+        leading_to(served, monkeypatch)
+        transport = HttpTransport(resolver=public, ssl_context=trusting())
+        credential = bound("https://api.example.com")
+        response = await transport.request("GET", "https://api.example.com./", credential=credential, **ASKED)
+        assert response.content == b"here"
+        await transport.aclose()
+    assert served.names == ["api.example.com"]
+    assert "Host: api.example.com.\r\n" in served.heads[0]
+    assert "Authorization: Bearer s3cret\r\n" in served.heads[0]
+
+
 @pytest.mark.parametrize("wrong", ["the name", "the issuer"])
 async def test_a_certificate_that_does_not_fit_delivered_nothing(
     wrong: str, monkeypatch: pytest.MonkeyPatch
@@ -142,6 +155,18 @@ async def test_tunnels_that_lead_nowhere_do_not_use_up_the_pool() -> None:
                 await transport.request("GET", "https://api.example.org/", **ASKED)
         response = await transport.request("GET", "https://api.example.com/", **ASKED)
         assert response.content == b"here"
+        await transport.aclose()
+
+
+async def test_a_tunnel_that_failed_leaves_those_that_are_in_use() -> None:
+    async with https() as served, proxy(served.port) as proxied:
+        served.held.clear()
+        transport = through(proxied)
+        async with transport.stream("GET", "https://api.example.com/", **ASKED) as response:
+            with pytest.raises(RequestFailed, match="certificate"):
+                await transport.request("GET", "https://api.example.org/", **ASKED)
+            served.held.set()
+            assert await response.aread() == b"here"
         await transport.aclose()
 
 

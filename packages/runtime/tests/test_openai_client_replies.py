@@ -67,11 +67,16 @@ def in_ones(*pieces: bytes) -> list[bytes]:
         pytest.param(streamed(b"".join(GOOD).replace(b"\n", b"\r\n")), id="CRLF"),
         pytest.param(streamed(*GOOD[:-1], b"data: [done]"), id="no end of the last line"),
         pytest.param(streamed(*GOOD[:-1]), id="no mark of the end"),
+        pytest.param(streamed(*GOOD[:2], GOOD[2].rstrip()), id="no end of the line that finishes"),
+        pytest.param(streamed(*GOOD[:2], GOOD[2][:-1]), id="no empty line after it"),
         pytest.param(Reply(chunks=GOOD), id="no content type"),
         pytest.param(Reply(headers={"content-type": "text/plain"}, chunks=GOOD), id="plain text"),
         pytest.param(Reply(headers={"content-type": "application/json"}, chunks=GOOD), id="called JSON"),
         pytest.param(Reply(json=WHOLE), id="one JSON document"),
         pytest.param(Reply(headers=EVENT_STREAM, body=json.dumps(WHOLE).encode()), id="JSON called a stream"),
+        pytest.param(
+            Reply(chunks=[BOM[:1], BOM[1:], json.dumps(WHOLE).encode()]), id="JSON behind a cut mark"
+        ),
         pytest.param(Reply(chunks=[BOM, b"\n", json.dumps(WHOLE, indent=1).encode()]), id="JSON over lines"),
     ],
 )

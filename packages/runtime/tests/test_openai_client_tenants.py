@@ -108,10 +108,11 @@ async def test_the_key_is_sent_where_it_belongs(options: dict[str, Any], header:
 
 async def test_the_headers_of_a_trace_go_along_under_those_of_the_client() -> None:
     trace = {"traceparent": "00-1-2-01", "x-who": "trace"}
-    async with serving(headers={"x-who": "client"}) as (stub, client):
+    async with serving(headers={"X-Who": "client", "ACCEPT": "anything"}) as (stub, client):
         await heard(client, where=context(headers=trace))
         seen = stub.requests[0].headers
         assert (seen["traceparent"], seen["x-who"]) == ("00-1-2-01", "client")
+        assert seen["accept"] == "text/event-stream"
 
 
 class Closed(Vault):

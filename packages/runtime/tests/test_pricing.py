@@ -140,7 +140,14 @@ def test_a_long_prompt_moves_all_tokens_into_its_tier(usage: Usage, amount: int 
     assert micros(compute_cost(usage, TIERED, "m")) == amount
 
 
-@pytest.mark.parametrize("tokens", [10**50, 10**400], ids=["too many to add up", "too many to multiply"])
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        pytest.param(10**50, id="too many to add up"),
+        pytest.param(10**60 + 1, id="too many to multiply exactly"),
+        pytest.param(10**400, id="beyond all bounds"),
+    ],
+)
 def test_more_tokens_than_a_sum_can_hold_have_no_cost(tokens: int) -> None:
     assert compute_cost(used(input=tokens), ModelPrice("0.000000000000000000000000000001", 1), "m") is None
 

@@ -56,6 +56,19 @@ ROWS: dict[str, tuple[dict[str, str], float | None]] = {
     "the oldest form of a date": ({**DATED, "retry-after": "Sun Mar  1 12:00:05 2026"}, 5.0),
     "an unreadable date": ({**DATED, "retry-after": "Sun, 99 Mar 2026 12:00:05 GMT"}, None),
     "a date, nothing to measure by": ({"retry-after": IN_FIVE}, None),
+    "seconds that a proxy hands on": ({"llm_provider-retry-after": "7"}, 7.0),
+    "milliseconds that a proxy hands on": ({"llm_provider-retry-after-ms": "1500"}, 1.5),
+    "the proxy's own before what it hands on": ({"retry-after": "2", "llm_provider-retry-after": "7"}, 2.0),
+    "the proxy's own, unreadable": ({"retry-after": "soon", "llm_provider-retry-after": "7"}, 7.0),
+    "a date that a proxy hands on, against the one beside it": (
+        {
+            "date": on_wire(NOW - timedelta(days=1)),
+            "llm_provider-date": on_wire(NOW),
+            "llm_provider-retry-after": IN_FIVE,
+        },
+        5.0,
+    ),
+    "a date that a proxy hands on alone": ({**DATED, "llm_provider-retry-after": IN_FIVE}, 5.0),
     "a date, an unreadable one to measure by": ({"date": "today", "retry-after": IN_FIVE}, None),
 }
 

@@ -46,6 +46,11 @@ def derive_entry_id(run_id: RunId, key: str) -> str:
     return _derive("qe_", 36, run_id, key)
 
 
+def derive_handle(run_id: RunId, call_id: ToolCallId, slot: int) -> str:
+    """The handle of the `slot`-th attachment (from 0) of a call's result; it names nothing in another Run."""
+    return _derive("out_", 24, run_id, call_id, slot)
+
+
 def derive_idempotency_key(run_id: RunId, identity: str) -> str:
     """The key a tool passes on: equal over Attempts and crashes, different for any two calls."""
     return _derive("idem_", 40, run_id, identity)

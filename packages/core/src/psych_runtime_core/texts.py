@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from psych_runtime_core.jsonvalue import json_text
 from psych_runtime_core.records.facts import ToolOutcome
@@ -25,11 +25,24 @@ def text_of_input(payload: Mapping[str, object]) -> str:
 
 
 def text_of_result(finished: ToolCallFinished) -> str:
-    """A result as it is when it is a text, else its compact JSON; else what became of the call."""
+    """A result as it is when it is a text, else its compact JSON, with its files; else what became of it."""
     if finished.outcome is ToolOutcome.OK:
-        return finished.result if isinstance(finished.result, str) else json_text(finished.result)
+        return "\n".join((*_value(finished), *_files(finished)))
     if finished.outcome is ToolOutcome.ABORTED:
         return ABORTED
     if finished.outcome is ToolOutcome.UNKNOWN:
         return UNKNOWN
     return finished.failure.message if finished.failure else ""
+
+
+def _value(finished: ToolCallFinished) -> Iterator[str]:
+    """A result that is nothing but files has no value to be read."""
+    if finished.result is not None or not finished.attachments:
+        yield finished.result if isinstance(finished.result, str) else json_text(finished.result)
+
+
+def _files(finished: ToolCallFinished) -> Iterator[str]:
+    shown = {part.media.sha256 for part in finished.media}
+    for file in finished.attachments:
+        unseen = "" if file.sha256 in shown else "; its content is not shown"
+        yield f"[file {file.name}: {file.content_type}, {file.size_bytes} bytes, {file.handle}{unseen}]"

@@ -30,6 +30,9 @@ class Mark(Enum):
 
 
 ABSENT = Mark.ABSENT
+KEY = "sk-contract-0123456789"
+"""The key of a client that needs one: replies of the corpus repeat it, and no error may."""
+
 Replayed: TypeAlias = Mapping[str, Json | Mark]
 
 
@@ -77,6 +80,8 @@ class Outcome:
     """The least and the most seconds without a byte that it takes. None: not judged."""
     leaves: bool = False
     """The client must leave before the reply is over."""
+    keeps: bool = False
+    """The next call must go over the same connection."""
     replay: Replayed | None = None
     """What the message of the answer must hold in the next request, key by key."""
     replay_elsewhere: Replayed | None = None

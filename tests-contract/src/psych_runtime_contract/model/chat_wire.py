@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from psych_runtime.testing.http_stub import SeenRequest
 from psych_runtime_contract.model import chat
@@ -69,9 +69,13 @@ def _faults_of_calls(number: int, calls: Any, seen: set[str]) -> Iterator[str]:
 
 def _is_object(arguments: Any) -> bool:
     try:
-        return isinstance(json.loads(arguments), dict)
+        return isinstance(json.loads(arguments, parse_constant=_no_number), dict)
     except (TypeError, ValueError, RecursionError):
         return False
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no JSON")
 
 
 WIRE = Wire(

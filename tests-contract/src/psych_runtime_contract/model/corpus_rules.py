@@ -80,6 +80,9 @@ async def _faults(table: _Table, expect: Outcome, reply: Reply | Raw, *, whole: 
     if expect.leaves:
         async for line in _stays(table.stub):
             yield line
+    if whole and expect.keeps:
+        async for line in _opens_another(table):
+            yield line
     if whole and played.message is not None and _goes_back(expect, played.message):
         async for line in _next_request(table, expect, played):
             yield line
@@ -90,6 +93,13 @@ async def _stays(stub: HttpStub) -> AsyncIterator[str]:
         await stub.requests[-1].closed_early()
     if bound.cancelled_caught:
         yield "the client still holds its socket a second after it was done"
+
+
+async def _opens_another(table: _Table) -> AsyncIterator[str]:
+    await play(table.client, request())
+    first, second = (seen.connection for seen in table.stub.requests[-2:])
+    if first != second:
+        yield f"the next call went over connection {second}, this one over {first}"
 
 
 def _goes_back(expect: Outcome, message: AssistantMessage) -> bool:

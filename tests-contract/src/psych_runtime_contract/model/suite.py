@@ -25,7 +25,10 @@ class ModelSuite(ABC):
 
     @abstractmethod
     def client(self, base_url: str) -> ModelClient:
-        """A new client whose provider is at `base_url`. One without a wire answers any number of requests."""
+        """A new client whose provider is at `base_url`, with the key `KEY` if it needs one.
+
+        One without a wire answers any number of requests.
+        """
 
     @pytest.fixture
     def anyio_backend(self) -> str:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from psych_runtime_core.engine import wording
+from psych_runtime_core.engine.notices import with_notices
 from psych_runtime_core.errors import ConversationError
 from psych_runtime_core.ids import RunId, ToolCallId
 from psych_runtime_core.messages import (
     AssistantMessage,
     Message,
+    Part,
     SystemMessage,
+    TextPart,
     ToolCall,
     ToolResultMessage,
     UserMessage,
@@ -131,10 +134,14 @@ class Conversation:
         elif record.lane == self._lane:
             self._absorb_own(record)
 
-    def prompt(self, block: str = "") -> Prompt:
-        """What the model is sent now, its system prompt ending with `block`."""
+    def prompt(self, block: str = "", notices: Sequence[str] = ()) -> Prompt:
+        """What the model is sent now, its system prompt ending with `block`, its end with `notices`."""
         head = self._head(block)
-        messages, origins = (*head, *self._messages), (*(self._admitted for _ in head), *self._origins)
+        newest = [with_notices(message, notices) for message in self._messages[-1:]]
+        messages, origins = (
+            (*head, *self._messages[:-1], *newest),
+            (*(self._admitted for _ in head), *self._origins),
+        )
         previous = self._sent_before and self._sent_before + len(head)
         return Prompt(messages, origins, bool(head), previous, self._checked)
 
@@ -160,6 +167,7 @@ class Conversation:
                 self._ask(record)
             case ModelCallFinished():
                 self._list(record.sent)
+                self._keep_notices(record.sent)
                 self._answer(record)
             case ModelCallFailed():
                 self._list(record.sent)
@@ -180,6 +188,11 @@ class Conversation:
         """No tool ever moves: one that comes later is listed behind those that were there."""
         offered = sent.tools if sent is not None and sent.tools is not None else ()
         self._catalogue.update(dict.fromkeys(tool.name for tool in offered))
+
+    def _keep_notices(self, sent: Sent) -> None:
+        """What the model was told at the end of its request stays there."""
+        if sent.notices and self._messages:
+            self._messages[-1] = with_notices(self._messages[-1], sent.notices)
 
     def _say(self, message: Message, origin: Origin) -> None:
         self._messages.append(message)
@@ -213,7 +226,7 @@ class Conversation:
         result = ToolResultMessage(
             call_id=record.call_id,
             name=call.name,
-            content=self._result(call, record),
+            content=_shown(self._result(call, record), record),
             is_error=record.outcome is not ToolOutcome.OK,
         )
         turn.results[record.call_id] = result, _origin(record)
@@ -255,6 +268,11 @@ class _OpenTurn:
     results: dict[ToolCallId, tuple[ToolResultMessage, Origin]] = field(
         default_factory=dict[ToolCallId, tuple[ToolResultMessage, Origin]]
     )
+
+
+def _shown(text: str, record: ToolCallFinished) -> str | tuple[Part, ...]:
+    """A result with those of its files that the model takes."""
+    return (TextPart(text=text), *record.media) if record.media else text
 
 
 def _origin(record: Record) -> Origin:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field, model_validator
 
 from psych_runtime_core.content import Content
 from psych_runtime_core.ids import ToolCallId
 from psych_runtime_core.messages import ToolClass
-from psych_runtime_core.records.base import CUT, Digest, FactModel, Seconds, cut_at
+from psych_runtime_core.records.base import CUT, Bytes, Count, Digest, FactModel, Seconds, cut_at
 
 
 class TerminalState(StrEnum):
@@ -121,6 +121,33 @@ class ToolFailure(FactModel):
         return self.kind == FailureKind.PERMANENT and self.code == "model_not_found"
 
 
+class ResultAttachment(FactModel):
+    """A file of a result. `observed_bytes` is its size as the tool gave it; inline ones have their `data`.
+
+    A `preview_only` one was not kept. `readable`: its text can be paged through by its `handle`.
+    """
+
+    name: Annotated[str, Field(min_length=1, max_length=512)]
+    handle: Annotated[str, Field(min_length=1, max_length=256)]
+    content_type: Annotated[str, Field(min_length=1, max_length=128)]
+    size_bytes: Count
+    observed_bytes: Count
+    truncated: bool = False
+    # Erased, an inline one stays one.
+    data: Annotated[Bytes | None, Content(b"")] = None
+    stored: Literal["inline", "blob", "preview_only"]
+    sha256: Digest | None = None
+    readable: bool = True
+
+    @model_validator(mode="after")
+    def _data_is_inline(self) -> Self:
+        if (self.stored == "inline") != (self.data is not None):
+            raise ValueError("an attachment has its data when it is stored inline, and only then")
+        if self.observed_bytes < self.size_bytes:
+            raise ValueError("an attachment has no more bytes than its tool gave")
+        return self
+
+
 class ModelTimings(FactModel):
     """Seconds: from the effect's start to the request, to the first token, and of the stream."""
 
@@ -142,9 +169,13 @@ class OfferedTool(FactModel):
     digest: Digest
 
 
+Notice = Annotated[str, cut_at(2_048)]
+
+
 class Sent(FactModel):
     """What a request held. Prompt and tools stand here only where their hash is new to the Run.
 
+    `notices` stood at the end of its newest message, and stay there.
     `output_mode` is how an answer that must fit a schema was asked for.
     """
 
@@ -152,6 +183,7 @@ class Sent(FactModel):
     tools_hash: Digest
     system_prompt: Annotated[str | None, Content()] = None
     tools: tuple[OfferedTool, ...] | None = None
+    notices: Annotated[tuple[Notice, ...], Field(max_length=32), Content(())] = ()
     output_mode: AskedMode | None = None
 
 

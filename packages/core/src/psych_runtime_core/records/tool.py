@@ -9,10 +9,12 @@ from pydantic import Field, model_validator
 from psych_runtime_core.content import Content
 from psych_runtime_core.ids import ToolCallId, WaitId
 from psych_runtime_core.jsonvalue import RecordObject, RecordValue
-from psych_runtime_core.messages import ToolClass
+from psych_runtime_core.messages import FilePart, ImagePart, ToolClass
 from psych_runtime_core.records.base import Count, Digest, Ordinal, RecordModel, Seconds, at_most
-from psych_runtime_core.records.facts import ToolFailure, ToolOutcome
+from psych_runtime_core.records.facts import ResultAttachment, ToolFailure, ToolOutcome
 
+MAX_ATTACHMENTS = 512
+Shown = Annotated[ImagePart | FilePart, Field(discriminator="type")]
 ANSWERED = frozenset({ToolOutcome.OK, ToolOutcome.ERROR, ToolOutcome.REFUSED})
 
 
@@ -35,7 +37,10 @@ class ToolCallStarted(RecordModel):
 
 
 class ToolCallFinished(RecordModel):
-    """The one result of a call. `result_bytes` is the size of its canonical JSON."""
+    """The one result of a call. `result_bytes` is the size of its canonical JSON.
+
+    `media` are those of its files that the model is shown; it is told of the others.
+    """
 
     type: Literal["tool_call_finished"] = "tool_call_finished"
     call_id: ToolCallId
@@ -49,6 +54,8 @@ class ToolCallFinished(RecordModel):
     answer_digest: Digest | None = None
     preview: Annotated[Annotated[str, at_most(4_000)] | None, Content()] = None
     result_bytes: Count = 0
+    attachments: Annotated[tuple[ResultAttachment, ...], Field(max_length=MAX_ATTACHMENTS)] = ()
+    media: Annotated[tuple[Shown, ...], Content(())] = ()
 
     @model_validator(mode="after")
     def _outcome_is_explained(self) -> ToolCallFinished:

@@ -19,13 +19,16 @@ UNWRITTEN = frozenset({"erased"})
 
 
 class FieldPlan(NamedTuple):
-    """How one field is written: whether even at its default, whether as content, or as both."""
+    """How one field is written: whether even at its default, whether as content, or as both.
+
+    `parted`: it holds a model that is both, or several of one.
+    """
 
     name: str
     default: Any
     always: bool
     content: Content | None
-    split: bool
+    parted: Literal["no", "one", "each"]
 
 
 def split(model: BaseModel) -> tuple[Tree, Tree]:
@@ -38,8 +41,8 @@ def split(model: BaseModel) -> tuple[Tree, Tree]:
             continue
         if mark is not None:
             content[name] = plain(value)
-        elif parted and value is not None:
-            facts[name], below = split(value)
+        elif parted != "no" and value is not None:
+            facts[name], below = split(value) if parted == "one" else _split_each(value)
             if below:
                 content[name] = below
         else:
@@ -47,14 +50,33 @@ def split(model: BaseModel) -> tuple[Tree, Tree]:
     return facts, content
 
 
+def _split_each(models: Iterable[BaseModel]) -> tuple[list[Tree], Tree]:
+    """The facts of each, and the content of those that have any, by their place."""
+    parts = [split(model) for model in models]
+    return [facts for facts, _ in parts], {str(at): below for at, (_, below) in enumerate(parts) if below}
+
+
 def join(facts: Tree, content: Tree) -> Tree:
     """The tree that `split` took apart. Raises `ValueError` when the two are not of one record."""
     joined = {**facts, **content}
     for name in facts.keys() & content.keys():
-        if not isinstance(facts[name], dict) or not isinstance(content[name], dict):
+        if not isinstance(facts[name], dict | list) or not isinstance(content[name], dict):
             raise ValueError(f"{name} stands among the facts and in the content")
-        joined[name] = join(facts[name], content[name])
+        if isinstance(facts[name], list):
+            joined[name] = _in_places(join(_by_place(facts[name]), content[name]), name)
+        else:
+            joined[name] = join(facts[name], content[name])
     return joined
+
+
+def _by_place(items: list[Any]) -> Tree:
+    return {str(at): item for at, item in enumerate(items)}
+
+
+def _in_places(items: Tree, name: str) -> list[Any]:
+    if list(items) != [str(at) for at in range(len(items))]:
+        raise ValueError(f"the content of {name} is of other places than its facts")
+    return [*items.values()]
 
 
 def emptied(cls: type[BaseModel], facts: Tree) -> Tree:
@@ -63,8 +85,10 @@ def emptied(cls: type[BaseModel], facts: Tree) -> Tree:
     for plan in plans(cls):
         if plan.content is not None:
             filled[plan.name] = plan.content.empty
-        elif plan.split and filled.get(plan.name) is not None:
-            filled[plan.name] = emptied(_model_of(cls, plan.name), filled[plan.name])
+        elif plan.parted != "no" and filled.get(plan.name) is not None:
+            below, model = filled[plan.name], _model_of(cls, plan.name)
+            one = plan.parted == "one"
+            filled[plan.name] = emptied(model, below) if one else [emptied(model, each) for each in below]
     return filled
 
 
@@ -134,8 +158,12 @@ def _plan(cls: type[BaseModel], name: str) -> FieldPlan:
         default=field.get_default(),
         always=field.is_required() or _is_tag(field.annotation),
         content=content,
-        split=content is None and any(_has_content(model) for model in below),
+        parted=_parted(field.annotation) if content is None and any(map(_has_content, below)) else "no",
     )
+
+
+def _parted(annotation: Any) -> Literal["one", "each"]:
+    return "each" if get_origin(annotation) is tuple else "one"
 
 
 def _is_tag(annotation: Any) -> bool:
@@ -143,8 +171,8 @@ def _is_tag(annotation: Any) -> bool:
 
 
 def _models(annotation: Any) -> tuple[type[BaseModel], ...]:
-    """The model that a field holds directly, alone or beside None."""
-    options = (annotation, *get_args(annotation)) if get_origin(annotation) is not tuple else ()
+    """The model that a field holds, alone or beside None, or any number of."""
+    options = (annotation, *get_args(annotation))
     return tuple(one for one in options if isinstance(one, type) and issubclass(one, BaseModel))
 
 
@@ -153,4 +181,4 @@ def _model_of(cls: type[BaseModel], name: str) -> type[BaseModel]:
 
 
 def _has_content(cls: type[BaseModel]) -> bool:
-    return any(plan.content is not None or plan.split for plan in plans(cls))
+    return any(plan.content is not None or plan.parted != "no" for plan in plans(cls))

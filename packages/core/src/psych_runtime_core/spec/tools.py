@@ -32,7 +32,7 @@ def _of_its_kind(given: object, _any: ValidatorFunctionWrapHandler) -> CodeTool 
     """The tool that `given` is, its faults at their own places and not at those of each kind there is."""
     if isinstance(given, CodeTool | HttpTool):
         return type(given).model_validate(given)
-    document = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
+    document = cast("Mapping[str, object]", given if isinstance(given, Mapping) else {})
     kind = document.get("kind", "code")
     if not isinstance(kind, str):
         refuse(Refusal(IssueCode.WRONG_TYPE, "must be text", kind, ("kind",)))

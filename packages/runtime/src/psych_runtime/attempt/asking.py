@@ -13,6 +13,7 @@ from psych_runtime.tools.offer import Offer
 from psych_runtime.tools.offered import offered_tool
 from psych_runtime_core.engine import wording
 from psych_runtime_core.engine.effects import CallModel
+from psych_runtime_core.engine.notices import notices_of
 from psych_runtime_core.engine.prompt import Prompt, system_prompt, system_text
 from psych_runtime_core.engine.structured import answer_tool
 from psych_runtime_core.ids import content_digest
@@ -57,6 +58,11 @@ class Asking:
         return wording.answer_block(schema) if self.mode == "prompted" and schema is not None else ""
 
     @property
+    def notices(self) -> tuple[str, ...]:
+        """What stands at the end of the newest message."""
+        return notices_of(self.attempt.plan, self.attempt.state.lanes[self.effect.lane])
+
+    @property
     def sent(self) -> Sent:
         """What the log keeps of the request: prompt and tools where they are new to it."""
         state = self.attempt.state
@@ -70,6 +76,7 @@ class Asking:
             tools_hash=tools_hash,
             system_prompt=None if prompt_hash in state.prompts else system,
             tools=None if tools_hash in state.toolsets else tools,
+            notices=self.notices,
             output_mode=self.mode,
         )
 

@@ -93,7 +93,7 @@ class _Try:
         offered = offer(spec, runtime.registry, allowed)
         asking = Asking.of(self.attempt, self.effect, offered)
         self.sent = asking.sent
-        request = asking.request(self.attempt.conversation.prompt(asking.block))
+        request = asking.request(self.attempt.conversation.prompt(asking.block, asking.notices))
         context = asking.context(self.lane.failures)
         provider = provider_of(runtime.model, self.effect.model)
         assembly = Assembly(ModelSource(provider=provider, model=self.effect.model), self._call_id)

@@ -3,49 +3,16 @@
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Generator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
 
+from psych_runtime.egress.hop import Hop, run_in_audit
 from psych_runtime_core.errors import AccessDenied, RequestFailed, ResponseTooLarge
 from psych_runtime_core.ports.egress import EgressAudit, EgressEvent, EgressRequest
 
+__all__ = ["Auditor", "run_in_audit"]
+
 logger = logging.getLogger("psych_runtime.egress")
-
-_run: ContextVar[str | None] = ContextVar("psych_egress_run", default=None)
-
-
-@contextmanager
-def run_in_audit(run_id: str) -> Generator[None]:
-    """Requests made inside are told of with this Run."""
-    token = _run.set(run_id)
-    try:
-        yield
-    finally:
-        _run.reset(token)
-
-
-@dataclass(slots=True, eq=False)
-class Hop:
-    """One hop under way. `sent` holds from the moment its first byte was handed to the socket."""
-
-    asked: EgressRequest
-    run_id: str | None = field(default_factory=_run.get)
-    began: float = field(default_factory=time.monotonic)
-    address: str | None = None
-    sent: bool = False
-    status: int | None = None
-    bytes_out: int = 0
-    bytes_in: int = 0
-    decoded_bytes_in: int = 0
-
-    @property
-    def seconds(self) -> float:
-        return time.monotonic() - self.began
 
 
 class Auditor:

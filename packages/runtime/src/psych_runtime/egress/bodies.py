@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING
 
+import anyio.lowlevel
 import httpx2
 
-from psych_runtime.egress.audit import Hop
 from psych_runtime.egress.codings import (
     INSTALLED,
     MAX_STACKED,
@@ -18,13 +18,13 @@ from psych_runtime.egress.codings import (
     decoder_of,
 )
 from psych_runtime.egress.headers import EVENT_STREAM
+from psych_runtime.egress.hop import Hop
 from psych_runtime_core.errors import RequestFailed, ResponseTooLarge
 
 if TYPE_CHECKING:
     from psych_runtime.egress.passage import Passage
 
 _NO_BODY = {204, 304}
-_UNDONE_HERE = {b"content-encoding", b"content-length"}
 
 
 def asked_for(headers: httpx2.Headers) -> frozenset[str]:
@@ -52,11 +52,6 @@ def _weighed(part: str) -> tuple[str, float]:
         return name.strip(), float(weight.strip().removeprefix("q=") or 1)
     except ValueError:
         return name.strip(), 1.0
-
-
-def handed_on(headers: httpx2.Headers) -> httpx2.Headers:
-    """The headers of a reply without those that tell of its coding: nobody decodes it twice."""
-    return httpx2.Headers([(name, value) for name, value in headers.raw if name.lower() not in _UNDONE_HERE])
 
 
 def decoder_for(headers: httpx2.Headers, codings: frozenset[str], origin: str) -> Decoder | None:
@@ -89,6 +84,9 @@ class Body(httpx2.AsyncByteStream):
 
     async def __anext__(self) -> bytes:
         try:
+            if self._decoder is not None:
+                # A few bytes may unpack to many pieces, and others want to run in between.
+                await anyio.lowlevel.checkpoint()
             while not (piece := self._unpacked()):
                 if piece is None and not await self._more():
                     raise StopAsyncIteration

@@ -22,8 +22,8 @@ Params: TypeAlias = Mapping[str, Value | Sequence[Value]] | str | None
 Content: TypeAlias = str | bytes | AsyncIterable[bytes] | None
 
 
-class ClientOptions(TypedDict, total=False):
-    """What `client` takes.
+class ClientSettings(TypedDict, total=False):
+    """How a client sends.
 
     `credential` goes to its own origin alone; `auth` is a flow of httpx2's, for SDKs that bring one.
     `timeouts` and `max_response_bytes`, which counts unpacked bytes, are the transport's when they are left
@@ -31,7 +31,6 @@ class ClientOptions(TypedDict, total=False):
     one out of a Spec, a reply or a document.
     """
 
-    purpose: Required[EgressPurpose]
     credential: CredentialBinding | None
     auth: httpx2.Auth | None
     headers: Mapping[str, str] | None
@@ -40,14 +39,25 @@ class ClientOptions(TypedDict, total=False):
     configured: Collection[str]
 
 
-class RequestOptions(ClientOptions, total=False):
-    """What `request` and `stream` take on top. `redirects` (0 to 5) are followed, each judged anew."""
+class RequestSettings(ClientSettings, total=False):
+    """How a request is sent, and what. `redirects` (0 to 5) are followed, each judged anew."""
 
-    scope: Required[Scope]
     params: Params
     json: object
     content: Content
     redirects: int
+
+
+class ClientOptions(ClientSettings, total=False):
+    """What `client` takes."""
+
+    purpose: Required[EgressPurpose]
+
+
+class RequestOptions(RequestSettings, ClientOptions, total=False):
+    """What `request` and `stream` take."""
+
+    scope: Required[Scope]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -128,20 +128,18 @@ def _inflated(member: _Member, data: bytes) -> Iterator[bytes]:
         raise BrokenCoding(str(error)) from None
 
 
-def _installed(name: str, needed: str) -> ModuleType | None:
+def _installed(name: str, decompressor: str, bounded_by: str) -> ModuleType | None:
     """An optional package; None too for one too old to be told how much to unpack at a time."""
     try:
         module = importlib.import_module(name)
     except ImportError:
         return None
-    return (
-        module if hasattr(module.__dict__.get(needed.partition(".")[0]), needed.partition(".")[2]) else None
-    )
+    return module if hasattr(getattr(module, decompressor), bounded_by) else None
 
 
-_brotli = _installed("brotli", "Decompressor.can_accept_more_data")
+_brotli = _installed("brotli", "Decompressor", "can_accept_more_data")
 _zstd = _installed(
-    "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd", "ZstdDecompressor.needs_input"
+    "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd", "ZstdDecompressor", "needs_input"
 )
 
 

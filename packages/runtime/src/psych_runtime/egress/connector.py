@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextvars import ContextVar
 from ipaddress import ip_address
 from socket import SOCK_STREAM
 from typing import TypeAlias
@@ -11,8 +10,8 @@ from typing import TypeAlias
 import anyio
 import httpcore2
 
-from psych_runtime.egress.audit import Hop
 from psych_runtime.egress.eyeballs import Connected, first_connected
+from psych_runtime.egress.hop import hop_of_this_task
 from psych_runtime.egress.judge import judged_addresses
 from psych_runtime.egress.sockets import dial
 from psych_runtime.egress.wire import Wire, faults
@@ -21,8 +20,6 @@ from psych_runtime_core.ports.egress import EgressPolicy, IPAddress
 
 Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str | IPAddress]]]
 """Gives the addresses of a host, the best first; raises `OSError` when it has none."""
-
-hop_of_this_task: ContextVar[Hop] = ContextVar("psych_egress_hop")
 
 
 async def resolve(host: str, port: int) -> Sequence[str | IPAddress]:
@@ -49,7 +46,7 @@ class Connector(httpcore2.AsyncNetworkBackend):
         """A connection to one of the host's addresses. `AccessDenied` when the policy refuses any of them."""
         with faults(httpcore2.ConnectTimeout, httpcore2.ConnectError), anyio.fail_after(timeout):
             stream, address = await self._connected(host, port)
-        return Wire(stream, str(address), hop_of_this_task)
+        return Wire(stream, str(address))
 
     async def _connected(self, host: str, port: int) -> Connected:
         addresses = [ip_address(address) for address in await self._addresses(host, port)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator, Mapping
 from contextlib import contextmanager
 from types import AsyncGeneratorType
 from typing import NamedTuple, cast
@@ -10,8 +10,9 @@ from typing import NamedTuple, cast
 import anyio
 import httpcore2
 
-from psych_runtime.egress.audit import Auditor, Hop
+from psych_runtime.egress.audit import Auditor
 from psych_runtime.egress.failures import WIRE_ERRORS, Progress, failure
+from psych_runtime.egress.hop import Hop
 from psych_runtime.egress.pools import Pools, SharedPool
 from psych_runtime_core.errors import RequestFailed
 
@@ -32,7 +33,7 @@ class Passage:
         self._bounds, self._pools, self._auditor = bounds, pools, auditor
         self._pool: SharedPool | None = None
         self._reply: httpcore2.Response | None = None
-        self._wire: AsyncGenerator[bytes, None] | None = None
+        self._wire: AsyncIterator[bytes] | None = None
         self._ended = False
 
     @property
@@ -43,7 +44,7 @@ class Passage:
         """The head of the reply. The pool is in use until the passage ends."""
         self._pool = pool
         self._reply = reply = await pool.pool.handle_async_request(request)
-        self._wire = cast("AsyncGenerator[bytes, None]", aiter(cast("AsyncGenerator[bytes]", reply.stream)))
+        self._wire = aiter(cast("AsyncIterable[bytes]", reply.stream))
         self.hop.status = reply.status
         return reply
 
@@ -82,8 +83,9 @@ class Passage:
         if self._reply is not None:
             await self._reply.aclose()
         # Another task may wait for bytes right now; that the connection is closed has woken it.
-        if isinstance(self._wire, AsyncGeneratorType) and not self._wire.ag_running:
-            await self._wire.aclose()
+        wire: object = self._wire
+        if isinstance(wire, AsyncGeneratorType) and not wire.ag_running:
+            await cast("AsyncGenerator[bytes]", wire).aclose()
 
 
 def _is_stuck(error: BaseException | None, pool: SharedPool) -> bool:

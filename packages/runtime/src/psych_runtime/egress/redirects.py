@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 Refusal: TypeAlias = str
 
-_STATUSES = {301, 302, 303, 307, 308}
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
 _OF_THE_BODY = {"content-length", "content-type", "content-encoding", "content-language", "transfer-encoding"}
 
 
@@ -57,7 +58,7 @@ class Journey:
 
 def is_redirect(response: httpx2.Response) -> bool:
     """Whether a reply names another place to ask."""
-    return response.status_code in _STATUSES and "location" in response.headers
+    return response.status_code in REDIRECTS and "location" in response.headers
 
 
 def led_on(request: httpx2.Request, response: httpx2.Response) -> httpx2.Request | Refusal:
@@ -70,6 +71,7 @@ def led_on(request: httpx2.Request, response: httpx2.Response) -> httpx2.Request
         return "its body was a stream, which cannot be sent again"
     try:
         url = request.url.join(response.headers["location"])
+        _ = url.origin
     except (httpx2.InvalidURL, ValueError):
         return "its location is no URL"
     headers = [

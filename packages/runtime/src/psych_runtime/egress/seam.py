@@ -9,17 +9,18 @@ from typing import TypeAlias, cast
 import httpcore2
 import httpx2
 
-from psych_runtime.egress.audit import Auditor, Hop
-from psych_runtime.egress.bodies import Body, asked_for, decoder_for, handed_on, refuse_stated_length
+from psych_runtime.egress.audit import Auditor
+from psych_runtime.egress.bodies import Body, asked_for, decoder_for, refuse_stated_length
 from psych_runtime.egress.callers import Caller
-from psych_runtime.egress.connector import hop_of_this_task
 from psych_runtime.egress.headers import checked_method, outgoing
+from psych_runtime.egress.hop import Hop, hop_of_this_task
 from psych_runtime.egress.judge import judged
 from psych_runtime.egress.passage import Bounds, Passage
 from psych_runtime.egress.pool_settings import PoolSettings
 from psych_runtime.egress.pools import Identity, PoolKey, Pools, SharedPool
 from psych_runtime.egress.proxy import proxy_headers
 from psych_runtime.egress.redirects import Journey
+from psych_runtime.egress.replies import Reply, handed_on
 from psych_runtime.egress.target import hop_of
 from psych_runtime.egress.trail import Trail
 from psych_runtime_core.errors import AccessDenied, RequestFailed
@@ -108,8 +109,7 @@ class Seam(httpx2.AsyncBaseTransport):
         received = httpx2.Headers(reply.headers)
         refuse_stated_length(hop, received, caller.max_response_bytes)
         decoder = decoder_for(received, codings, passage.origin)
-        # None of its extensions is handed on: the bare connection of an upgrade would be a way around.
-        return httpx2.Response(
+        return Reply(
             reply.status,
             headers=handed_on(received),
             stream=Body(passage, decoder, caller.max_response_bytes),
@@ -155,8 +155,9 @@ def _core_request(request: httpx2.Request, headers: httpx2.Headers, hop: Hop) ->
         url=place,
         headers=headers.raw,
         content=_counted(request, hop),
-        # No other extension is for a caller to set: they reach past the URL that was judged.
-        extensions={"timeout": request.extensions.get("timeout", {})},
+        # No other extension is for a caller to set: they reach past the URL that was judged. The dot that may
+        # end a name is no part of what a certificate is for.
+        extensions={"timeout": request.extensions.get("timeout", {}), "sni_hostname": hop.asked.host},
     )
 
 

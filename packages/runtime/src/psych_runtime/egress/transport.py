@@ -10,9 +10,10 @@ from typing import Unpack
 
 import httpx2
 
-from psych_runtime.egress.audit import Auditor, Hop
+from psych_runtime.egress.audit import Auditor
 from psych_runtime.egress.callers import Caller, ClientOptions, RequestOptions, Sending
 from psych_runtime.egress.connector import Connector, Resolver
+from psych_runtime.egress.hop import Hop
 from psych_runtime.egress.judge import judged, judges_addresses
 from psych_runtime.egress.limits import MAX_RESPONSE_BYTES, HttpTimeouts
 from psych_runtime.egress.policy import PublicOnly
@@ -151,10 +152,7 @@ class HttpTransport:
         self, method: str, url: httpx2.URL | str, sending: Sending
     ) -> AsyncGenerator[httpx2.Response]:
         client = self._client(sending)
-        if not isinstance(url, httpx2.URL):
-            # An URL that is none is refused as any other, and told of.
-            Seam(self._ground, sending).asked(method, url)
-        request = first = _first(client, method, url, sending)
+        request = first = self._first(client, method, url, sending)
         response = await client.send(request, stream=True)
         try:
             for left in reversed(range(sending.redirects + 1)):
@@ -168,14 +166,18 @@ class HttpTransport:
         finally:
             await response.aclose()
 
-
-def _first(
-    client: httpx2.AsyncClient, method: str, url: httpx2.URL | str, sending: Sending
-) -> httpx2.Request:
-    whole = httpx2.URL(url)
-    if sending.params:
-        whole = whole.copy_merge_params(sending.params)
-    return client.build_request(method, whole, json=sending.json, content=sending.content)
+    def _first(
+        self, client: httpx2.AsyncClient, method: str, url: httpx2.URL | str, sending: Sending
+    ) -> httpx2.Request:
+        try:
+            whole = httpx2.URL(url)
+        except httpx2.InvalidURL:
+            # Refused as any other, and told of.
+            Seam(self._ground, sending).asked(method, url)
+            raise
+        if sending.params:
+            whole = whole.copy_merge_params(sending.params)
+        return client.build_request(method, whole, json=sending.json, content=sending.content)
 
 
 def _next(request: httpx2.Request, response: httpx2.Response, left: int) -> httpx2.Request:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import ssl
 from collections.abc import Generator
 from contextlib import contextmanager
-from contextvars import ContextVar
 
 import anyio
 import anyio.abc
 import httpcore2
 from anyio.streams.tls import TLSAttribute, TLSStream
 
-from psych_runtime.egress.audit import Hop
+from psych_runtime.egress.hop import hop_of_this_task
 from psych_runtime.egress.sockets import SocketStream
 
 
@@ -36,8 +35,8 @@ def _words(error: BaseException) -> str:
 class Wire(httpcore2.AsyncNetworkStream):
     """Bytes to and from one address."""
 
-    def __init__(self, stream: anyio.abc.ByteStream, address: str, hop: ContextVar[Hop]) -> None:
-        self._stream, self._address, self._hop = stream, address, hop
+    def __init__(self, stream: anyio.abc.ByteStream, address: str) -> None:
+        self._stream, self._address = stream, address
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """The next bytes, b"" at the end."""
@@ -51,7 +50,7 @@ class Wire(httpcore2.AsyncNetworkStream):
         """Send all of it, and let the hop of this task know that it is under way."""
         if not buffer:
             return
-        hop = self._hop.get()
+        hop = hop_of_this_task.get()
         hop.address = self._address
         # Before its handshake an https hop only ever writes to a proxy, asking it for the way.
         hop.sent = hop.sent or hop.asked.scheme == "http" or isinstance(self._stream, TLSStream)
@@ -78,7 +77,7 @@ class Wire(httpcore2.AsyncNetworkStream):
         except BaseException:
             await anyio.aclose_forcefully(self._stream)
             raise
-        return Wire(encrypted, self._address, self._hop)
+        return Wire(encrypted, self._address)
 
     def get_extra_info(self, info: str) -> object:
         """Only what the HTTP layer asks of an idle connection, and of an encrypted one."""

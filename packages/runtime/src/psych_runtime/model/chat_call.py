@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 import httpcore2
 
 from psych_runtime.egress.credential import CredentialBinding
+from psych_runtime.egress.headers import EVENT_STREAM
 from psych_runtime.egress.limits import HttpTimeouts
 from psych_runtime.egress.transport import HttpTransport
 from psych_runtime.model.chat_errors import Asked
@@ -25,7 +26,7 @@ MAX_STREAM_BYTES = 256 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """All that one try needs. `idle_seconds` 0 is no limit."""
+    """All that one try needs. `headers` by lower-case names; `idle_seconds` 0 is no limit."""
 
     endpoint: Endpoint
     scope: Scope
@@ -49,7 +50,7 @@ async def call_events(call: Call, transport: HttpTransport) -> AsyncGenerator[St
             scope=call.scope,
             purpose="model",
             credential=call.credential,
-            headers={**call.headers, "Accept": "text/event-stream", "Content-Type": "application/json"},
+            headers={**call.headers, "accept": EVENT_STREAM, "content-type": "application/json"},
             params=call.query or None,
             content=call.body,
             timeouts=HttpTimeouts(connect=10.0, write=30.0, pool=30.0, read=call.idle_seconds or None),

@@ -28,7 +28,6 @@ class Calls:
         self._announced = 0
         # Calls below it are to be announced as soon as they have a name.
         self._due = 0
-        self._waiting = 0
 
     def __len__(self) -> int:
         return len(self._calls)

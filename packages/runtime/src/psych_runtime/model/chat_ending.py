@@ -29,7 +29,9 @@ class Ending:
         """Take usage and cost."""
         self._usage = usage_in(chunk, choice) or self._usage
         amount = cost_in(chunk)
-        self._amount = self._amount if amount is None else amount
+        # Zero is a price, and after a price it is one of the zeros at the end.
+        if amount or self._amount is None:
+            self._amount = amount
 
     def read_names(self, chunk: Object, choice: Object) -> None:
         """Take who answered, under which id, and why it ended."""

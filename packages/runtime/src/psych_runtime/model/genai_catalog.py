@@ -46,8 +46,8 @@ class GenaiCatalog:
         if model in self._own[seller.id]:
             yield Row(self._own[seller.id][model], own=True)
         # A rule of the seller's that looks for a part of the id means another row: then nobody knows.
-        elif seller.find_model(model) is None:
-            for maker in seller.fallback_model_providers or ():
+        elif seller.fallback_model_providers and seller.find_model(model) is None:
+            for maker in seller.fallback_model_providers:
                 if model in self._own.get(maker, {}):
                     yield Row(self._own[maker][model], own=False)
 

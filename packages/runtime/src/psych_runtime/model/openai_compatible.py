@@ -142,9 +142,10 @@ class OpenAICompatibleClient:
     def _headers_for(self, context: ModelCallContext, asked: Asked) -> Mapping[str, str]:
         own = self._headers(context) if callable(self._headers) else self._headers
         try:
-            return checked({**context.headers, **own})
+            headers = checked({**context.headers, **own})
         except ValueError as fault:
             raise asked.error(ModelErrorKind.PERMANENT, f"The headers cannot be sent: {fault}.") from None
+        return {name.lower(): value for name, value in headers.items()}
 
     def _body(self, request: ModelRequest, context: ModelCallContext, asked: Asked) -> bytes:
         source = ModelSource(provider=self.provider, model=request.model)

@@ -10,6 +10,8 @@ from email.utils import parsedate_to_datetime
 
 LONGEST_HINT_SECONDS = 86_400.0
 
+# Under the second, LiteLLM's proxy hands on what the provider behind it said.
+_PREFIXES = ("", "llm_provider-")
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
 
 
@@ -20,14 +22,20 @@ def retry_after(headers: Mapping[str, str], received_at: datetime | None = None)
     `received_at`, an aware instant.
     """
     told = {name.lower(): value.strip() for name, value in headers.items()}
-    milliseconds = _number(told.get("retry-after-ms", ""))
+    hints = (_hint(told, prefix, received_at) for prefix in _PREFIXES)
+    return next((hint for hint in hints if hint is not None), None)
+
+
+def _hint(told: Mapping[str, str], prefix: str, received_at: datetime | None) -> float | None:
+    milliseconds = _number(told.get(f"{prefix}retry-after-ms", ""))
     if milliseconds is not None:
         return _bounded(milliseconds / 1000)
-    wanted = told.get("retry-after", "")
+    wanted = told.get(f"{prefix}retry-after", "")
     seconds = _number(wanted)
     if seconds is not None:
         return _bounded(seconds)
-    return _until(_instant(wanted), _instant(told.get("date", "")) or received_at)
+    date = told.get(f"{prefix}date") or told.get("date", "")
+    return _until(_instant(wanted), _instant(date) or received_at)
 
 
 def _number(text: str) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from psych_runtime.testing.http_stub import Raw, Reply
-from psych_runtime_contract.model.cases import Call, ErrorKind, Outcome, WireCase
+from psych_runtime_contract.model.cases import KEY, Call, ErrorKind, Outcome, WireCase
 from psych_runtime_contract.model.chat import (
     DONE,
     HEAD,
@@ -25,7 +25,6 @@ from psych_runtime_contract.model.chat import (
     unended,
 )
 from psych_runtime_contract.model.lapse import Silence
-from psych_runtime_contract.model.playing import KEY
 from psych_runtime_core.messages import FinishReason
 from psych_runtime_core.usage import Usage
 

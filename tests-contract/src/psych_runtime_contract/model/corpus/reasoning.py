@@ -27,11 +27,11 @@ def looking(*chunks: Payload) -> Reply:
     return streamed(*chunks, LOOKED, finish("tool_calls"))
 
 
-def looked(reasoning: str, **sent_back: Any) -> Outcome:
-    """A call after `reasoning`, with the fields that go back to its source and to no other."""
+def looked(shown: str, /, **sent_back: Any) -> Outcome:
+    """A call after the reasoning `shown`, with the fields that go back to its source and to no other."""
     absent: Replayed = dict.fromkeys(sent_back, ABSENT)
     return Outcome(
-        reasoning=reasoning,
+        reasoning=shown,
         calls=(LOOK,),
         finish=FinishReason.TOOL_CALLS,
         replay=sent_back,

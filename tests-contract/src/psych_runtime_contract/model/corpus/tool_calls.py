@@ -10,7 +10,6 @@ from psych_runtime.testing.http_stub import Reply
 from psych_runtime_contract.model.cases import Call, Outcome, WireCase
 from psych_runtime_contract.model.chat import (
     SSE,
-    Payload,
     call,
     calls,
     delta,
@@ -67,6 +66,7 @@ def _places() -> Iterator[WireCase]:
         ended = call(None, None, AT_2, "a"), call(None, None, FOR_2, "b")
         pieces = [{**piece, **index} for piece in (*opened, *ended)]
         yield WireCase(f"{row}.interleaved by their ids", calling(*pieces), both)
+        yield WireCase(f"{row}.in one chunk", streamed(calls(*whole), finish()), both)
     for row, index in (("T3", {}), ("T4", {"index": None})):
         one = call(None, "look", AT_1, "a"), call(None, None, "1"), call(None, None, "}")
         yield WireCase(
@@ -77,10 +77,15 @@ def _places() -> Iterator[WireCase]:
 def _one_index() -> Iterator[WireCase]:
     ids_differ = calling(call(0, "look", AT, "a"), call(0, "find", FOR, "b"))
     yield WireCase("T5.ids differ", ids_differ, called(LOOK, FIND))
-    pieces = call(0, "look", AT_1, "a"), call(0, None, AT_2), call(0, "find", FOR_1, "b"), call(0, None, FOR_2)
-    yield WireCase("T5.ids differ, in pieces", calling(*pieces), called(LOOK, FIND))
+    first = call(0, "look", AT_1, "a"), call(0, None, AT_2)
+    second = call(0, "find", FOR_1, "b"), call(0, None, FOR_2)
+    yield WireCase("T5.ids differ, in pieces", calling(*first, *second), called(LOOK, FIND))
     no_ids = calling(call(0, "look", AT), call(0, "find", FOR))
     yield WireCase("T5.no ids, both complete", no_ids, called(BARE_LOOK, BARE_FIND))
+    first = call(0, "look", AT_1), call(0, None, AT_2)
+    second = call(0, "find", FOR_1), call(0, None, FOR_2)
+    no_ids = calling(*first, *second)
+    yield WireCase("T5.no ids, both complete in the end", no_ids, called(BARE_LOOK, BARE_FIND))
     twice = streamed(calls(call(0, "look", AT_1, "a"), call(0, None, AT_2)), finish())
     yield WireCase("T6.fragments", twice, called(LOOK))
     whole = streamed(calls(call(0, "look", AT), call(0, "find", FOR)), finish())
@@ -130,15 +135,17 @@ def _strays() -> Iterator[WireCase]:
         delta(function_call={"arguments": AT_2}),
     )
     yield WireCase("T17", streamed(*legacy, finish("function_call")), called(BARE_LOOK))
-    yield WireCase("T19.a call is open", calling(call(0, "look", AT_1, "a"), call(1, None, AT_2)), called(LOOK))
-    opened = call(0, "find", FOR, "b"), call(1, "look", AT_1, "a"), call(7, None, AT_2)
-    yield WireCase("T19.the last of two", calling(*opened), called(FIND, LOOK))
+    opened = call(0, "look", AT_1, "a"), call(1, None, AT_2)
+    yield WireCase("T19.a call is open", calling(*opened), called(LOOK))
+    two = call(0, "find", FOR, "b"), call(1, "look", AT_1, "a"), call(7, None, AT_2)
+    yield WireCase("T19.the last of two", calling(*two), called(FIND, LOOK))
     yield WireCase("T19.none is open", calling(call(1, None, AT)), Outcome(error="transient"))
     changing = call(0, "look", AT_1, "a"), call(0, None, "1", "b"), call(0, None, "}", "c")
     yield WireCase("T24.another on every fragment", calling(*changing), called(LOOK))
     late = call(0, "look", AT_1), call(0, None, AT_2, "a")
     yield WireCase("T24.late", calling(*late), called(LOOK))
-    yield WireCase("T24.later than all arguments", calling(call(0, "look", AT), call(0, None, "", "a")), called(LOOK))
+    last = call(0, "look", AT), call(0, None, "", "a")
+    yield WireCase("T24.later than all arguments", calling(*last), called(LOOK))
 
 
 # --- arguments -----------------------------------------------------------------------------------------

@@ -47,8 +47,11 @@ def _places() -> Iterator[WireCase]:
         "totals, then null": (USED, None, None),
     }
     for name, figures in several.items():
-        chunks = ({**text(piece), "usage": one} for piece, one in zip(("Hel", "l", "o"), figures, strict=True))
+        pieces = zip(("Hel", "l", "o"), figures, strict=True)
+        chunks = ({**text(piece), "usage": one} for piece, one in pieces)
         yield WireCase(f"U2.{name}", streamed(*chunks, finish()), COUNTED)
+    costly = streamed(text("Hello"), finish(usage={**USED, "cost": 0.5}), {"usage": {**ZEROS, "cost": 0}})
+    yield WireCase("U2.totals and their cost, then zeros", costly, paid(HALF))
     yield WireCase("U3.none", streamed(text("Hello"), finish()), HELLO)
     yield WireCase("U3.null", answering(None), HELLO)
     yield WireCase("U3.all zeros", answering(ZEROS), HELLO)
@@ -137,8 +140,8 @@ def _figures() -> Iterator[WireCase]:
         for key in ("prompt_tokens", "completion_tokens"):
             yield WireCase(f"U11.{name}, {key}", answering({**USED, key: value}), HELLO)
     for name, nothing in (("null", None), ("a list", [1])):
-        details = {"prompt_tokens_details": nothing, "completion_tokens_details": nothing}
-        yield WireCase(f"U12.{name}", answering({**USED, **details}), COUNTED)
+        empty = {"prompt_tokens_details": nothing, "completion_tokens_details": nothing}
+        yield WireCase(f"U12.{name}", answering({**USED, **empty}), COUNTED)
 
 
 # --- money ---------------------------------------------------------------------------------------------

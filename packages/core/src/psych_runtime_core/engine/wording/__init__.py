@@ -29,10 +29,18 @@ from psych_runtime_core.engine.wording.ends import (
     store_lost_entries,
     suspension_expired,
 )
+from psych_runtime_core.engine.wording.http import (
+    credential_not_found,
+    credential_unavailable,
+    http_error,
+    http_redirect,
+    no_reply,
+)
 from psych_runtime_core.engine.wording.model import (
     empty_response,
     invalid_prompt,
 )
+from psych_runtime_core.engine.wording.notices import few_left, last_turn, withheld
 from psych_runtime_core.engine.wording.phrases import MAX_TEXT
 from psych_runtime_core.engine.wording.ran import (
     approval_question,
@@ -45,6 +53,7 @@ from psych_runtime_core.engine.wording.ran import (
     result_not_serialisable,
     result_too_large,
     timed_out,
+    too_many_files,
 )
 from psych_runtime_core.engine.wording.refused import (
     access_denied,
@@ -78,6 +87,8 @@ __all__ = [
     "bad_input",
     "blob_store_required",
     "budget_exhausted",
+    "credential_not_found",
+    "credential_unavailable",
     "deadline",
     "denied",
     "edited",
@@ -86,9 +97,12 @@ __all__ = [
     "failed",
     "failed_in_a_row",
     "failure_streak",
+    "few_left",
     "filtered_call",
     "force_settled",
     "given_up",
+    "http_error",
+    "http_redirect",
     "invalid_arguments",
     "invalid_prompt",
     "known_answer",
@@ -97,7 +111,9 @@ __all__ = [
     "lane_refusal",
     "lane_repeated_call",
     "lane_schema_violation",
+    "last_turn",
     "malformed_arguments",
+    "no_reply",
     "output_filtered",
     "output_truncated",
     "repeated_call",
@@ -108,6 +124,8 @@ __all__ = [
     "suspension_expired",
     "timed_out",
     "too_many_calls",
+    "too_many_files",
     "truncated_call",
     "unknown_tool",
+    "withheld",
 ]

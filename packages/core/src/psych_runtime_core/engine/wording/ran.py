@@ -48,6 +48,10 @@ def result_too_large(limit_bytes: int) -> str:
     return in_vain(f"The tool did run, but its result has over {limit_bytes} bytes and could not be kept.")
 
 
+def too_many_files(limit: int) -> str:
+    return in_vain(f"The tool did run, but its result has over {limit} files and could not be kept.")
+
+
 def blob_store_required(size_bytes: int, limit_bytes: int, preview: str) -> str:
     """`preview` is the first part of the result, as text."""
     advice = in_vain(

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from psych_runtime.testing.auditing.judged import CallRecords, Fault, JudgedLog
 from psych_runtime_core.arguments import read_arguments
+from psych_runtime_core.engine.results import result_digest
 from psych_runtime_core.ids import ToolCallId, WaitId, call_digest, content_digest
-from psych_runtime_core.jsonvalue import Json
+from psych_runtime_core.jsonvalue import Json, encode_json
 from psych_runtime_core.messages import ToolCall
 from psych_runtime_core.records import Record
 from psych_runtime_core.records.facts import Sent, ToolOutcome
@@ -121,7 +122,7 @@ def _false_prompt(salt: bytes, sent: Sent | None) -> Iterator[str]:
 def _answer_digest(salt: bytes, record: ToolCallFinished) -> str:
     failure = record.failure
     if record.outcome is ToolOutcome.OK or failure is None:
-        return content_digest(salt, record.result)
+        return result_digest(salt, encode_json(record.result), record.attachments)
     return content_digest(salt, {"kind": failure.kind, "message": failure.message})
 
 

@@ -1,0 +1,43 @@
+"""What is told of a call that went out over HTTP."""
+
+from __future__ import annotations
+
+from psych_runtime_core.engine.wording.phrases import quoted, sentence, told
+from psych_runtime_core.engine.wording.ran import failed
+
+BODY_SHOWN = 2_000
+
+
+def http_error(status: str, said: str, *, transient: bool) -> str:
+    """`status` is its number and reason, `said` what the body of the reply reads as."""
+    answered = f"The tool's server answered {status}"
+    shown = said[:BODY_SHOWN].strip()
+    return failed(f"{answered}. It said: {shown}" if shown else answered, transient=transient)
+
+
+def http_redirect(status: str, target: str) -> str:
+    """`target` is the origin that the reply leads to."""
+    return told(
+        f"The tool's server answered {status}, which leads to {target}, and redirects are not followed.",
+        "The same call will be answered like that again.",
+        "Go on without the tool, or say that its address has moved.",
+    )
+
+
+def no_reply(seconds: float) -> str:
+    """Of a request that was given up after its time."""
+    return failed(f"The tool's server gave no whole reply within {seconds:g} seconds", transient=True)
+
+
+def credential_not_found(name: str) -> str:
+    return told(
+        f"The credential {quoted(name)}, which the tool needs, is not set up, so it could not do its work.",
+        "Calling it again does not help before that is done.",
+        "Tell the user that it has to be set up.",
+    )
+
+
+def credential_unavailable(name: str, reason: str, *, transient: bool) -> str:
+    """`reason` is what kind of error its look-up ended in."""
+    looked_up = f"The credential {quoted(name)} could not be looked up: {sentence(reason)} Nothing was sent"
+    return failed(looked_up, transient=transient)

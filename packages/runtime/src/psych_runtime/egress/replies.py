@@ -1,0 +1,26 @@
+"""A reply as it is handed on: nothing in it is to be undone again, or leads past the seam."""
+
+from __future__ import annotations
+
+import httpx2
+
+_UNDONE_HERE = {b"content-encoding", b"content-length"}
+
+
+class Reply(httpx2.Response):
+    """A response with no way around in its extensions, such as the bare connection of an upgrade."""
+
+    @property
+    def has_redirect_location(self) -> bool:
+        """Not with a location that is no URL: a client that looks where it leads would raise."""
+        if not super().has_redirect_location:
+            return False
+        try:
+            return bool(self.request.url.join(self.headers["location"]).origin)
+        except (httpx2.InvalidURL, ValueError):
+            return False
+
+
+def handed_on(headers: httpx2.Headers) -> httpx2.Headers:
+    """The headers of a reply without those that tell of its coding: nobody decodes it twice."""
+    return httpx2.Headers([(name, value) for name, value in headers.raw if name.lower() not in _UNDONE_HERE])

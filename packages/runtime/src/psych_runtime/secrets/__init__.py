@@ -1,0 +1,1 @@
+"""Secrets by name: a resolver that keeps them in memory, and what is done so that no log ever shows one."""

@@ -1,0 +1,123 @@
+"""What the reply of an HTTP tool is: a value, a text, a file, or an answer that says no."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.message import Message
+from http import HTTPStatus
+
+from psych_runtime.tools.output import BYTES, File, is_media_type
+from psych_runtime_core.errors import NotJson
+from psych_runtime_core.jsonvalue import Json, decode_json, freeze
+
+_TEXTS = frozenset(
+    {
+        "application/x-www-form-urlencoded",
+        "application/x-yaml",
+        "application/xml",
+        "application/yaml",
+    }
+)
+# Python's own ways to write text, some of which take hours over a megabyte; no server means them.
+_NO_CHARSETS = frozenset({"idna", "punycode", "raw_unicode_escape", "undefined", "unicode_escape", "utf_7"})
+_EXTENSION = re.compile(r"[a-z0-9]{1,8}")
+
+
+@dataclass(frozen=True, slots=True)
+class HttpReply:
+    """A reply that was read whole; header names in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
+    def told(self) -> str:
+        """Its status with what the number stands for."""
+        try:
+            return f"{self.status} {HTTPStatus(self.status).phrase}"
+        except ValueError:
+            return str(self.status)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stated:
+    """What a reply says of its body."""
+
+    media_type: str
+    charset: str | None
+
+    @classmethod
+    def by(cls, headers: Mapping[str, str]) -> _Stated:
+        parsed = Message()
+        parsed["content-type"] = headers.get("content-type", "")
+        stated = headers.get("content-type", "").partition(";")[0].strip().lower()
+        charset = parsed.get_param("charset")
+        return cls(stated, charset if isinstance(charset, str) else None)
+
+    @property
+    def is_json(self) -> bool:
+        return self.media_type == "application/json" or self.media_type.endswith("+json")
+
+    @property
+    def is_text(self) -> bool:
+        return (
+            self.media_type.startswith("text/")
+            or self.media_type in _TEXTS
+            or self.media_type.endswith(("+xml", "+yaml"))
+        )
+
+
+def value_of(reply: HttpReply, tool: str) -> object:
+    """The body as a tool's result: JSON, text, None for none, else a file that is named after the tool."""
+    if not reply.body or reply.status == HTTPStatus.NO_CONTENT:
+        return None
+    stated = _Stated.by(reply.headers)
+    text = _text(reply.body, stated)
+    if text is None:
+        return _file(reply.body, stated, tool)
+    return _parsed(text) if stated.is_json else text
+
+
+def excerpt_of(reply: HttpReply) -> str:
+    """What the body of an answer that says no reads as."""
+    stated = _Stated.by(reply.headers)
+    text = _text(reply.body, stated)
+    if text is None:
+        return f"({len(reply.body)} bytes of {stated.media_type or 'no stated type'})"
+    return text
+
+
+def _text(body: bytes, stated: _Stated) -> str | None:
+    """The body as text; None for one that says it is none, or is not what it says."""
+    if not (stated.is_json or stated.is_text):
+        return None
+    charset = stated.charset or (json.detect_encoding(body) if stated.is_json else "utf-8")
+    if charset.lower().replace("-", "_") in _NO_CHARSETS:
+        return None
+    try:
+        # The mark of an encoding is no part of a text.
+        return body.decode(charset).removeprefix("\ufeff")
+    except (LookupError, ValueError):
+        return None
+
+
+def _parsed(text: str) -> Json:
+    try:
+        return freeze(decode_json(text), surrogates=True)
+    except (ValueError, NotJson) as error:
+        return {"note": f"The reply says that it is JSON, but it cannot be read as such: {error}", "text": text}
+
+
+def _file(body: bytes, stated: _Stated, tool: str) -> File:
+    media_type = stated.media_type if is_media_type(stated.media_type) else BYTES
+    extension = media_type.partition("/")[2]
+    named = f"{tool}.{extension}" if _EXTENSION.fullmatch(extension) else tool
+    return File(named, media_type, body)
