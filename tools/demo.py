@@ -185,7 +185,7 @@ def sayings(evidence: Evidence) -> Iterator[tuple[str, str]]:
         yield "interrupted", f"{again.tool} may be run again, and was: run {again.run_number} ended {ending}"
     yield "attempts", ", ".join(f"{each.attempt_number} by {each.worker_id}" for each in run.attempts)
     yield "tokens", f"{usage.prompt} in, {usage.output} out" if usage else "unknown"
-    yield "cost", f"{cost.amount} {cost.currency}" if cost else "unknown"
+    yield "cost", f"{cost.amount:f} {cost.currency}" if cost else "unknown"
     holds = f"{evidence.verified} entries, each chained to the one before"
     yield "verify", holds if evidence.verified else "the chain is broken"
     for number, line in enumerate(evidence.ledger):

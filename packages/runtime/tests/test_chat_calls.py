@@ -148,6 +148,11 @@ ROWS = [
         id="T14 after pieces",
     ),
     pytest.param(
+        [calls(whole(0, LOOK)), calls(call(0, None, "look_up")), calls(whole(0, LOOK))],
+        [LOOK],
+        id="T14 after a name that came too late",
+    ),
+    pytest.param(
         [calls(whole(0, NAMELESS_LOOK)), calls(whole(0, LOOK))], [NAMELESS_LOOK], id="T14 now with an id"
     ),
     pytest.param([calls(whole(0, LOOK)), calls(whole(2, FIND))], [LOOK, FIND], id="T16 gap"),
@@ -259,6 +264,16 @@ def test_further_keys_of_a_call_are_kept_and_the_later_ones_come_whole() -> None
     late = {"call": {"extra_content": {"x": 1}}, "function": {"sig": 0.5}}
     assert [one.opaque for one in deltas if isinstance(one, ToolCallDelta)] == [early, late, None]
     assert read(calls(first), calls(second), finish()).replayed == [late]
+
+
+def test_an_id_goes_out_once_whatever_ids_come_after_it() -> None:
+    pieces = [calls(call(0, name, None, "[")) for name in ("x", "y")]
+    deltas = [
+        one
+        for one in events_of(calls(call(0, "a", "f", "[")), *pieces, finish())
+        if isinstance(one, ToolCallDelta)
+    ]
+    assert [one.id for one in deltas] == ["a", None, None]
 
 
 def test_a_late_id_comes_alone() -> None:

@@ -24,7 +24,7 @@ from packages.runtime.tests.chat_chunks import (
 from psych_runtime.model.chat_stream import ChatStream
 from psych_runtime_core.errors import ModelError, ModelErrorKind
 from psych_runtime_core.messages import FinishReason, ImagePart
-from psych_runtime_core.ports.model import ReasoningDelta, StreamDone, TextDelta
+from psych_runtime_core.ports.model import ReasoningDelta, RefusalDelta, StreamDone, TextDelta
 from psych_runtime_core.usage import Usage
 
 USED = {"prompt_tokens": 7, "completion_tokens": 2}
@@ -131,6 +131,12 @@ CONTENT = [
 @pytest.mark.parametrize(("chunks", "parts"), CONTENT)
 def test_content_is_read_in_every_form(chunks: list[object], parts: list[tuple[str, str]]) -> None:
     assert read(*chunks, finish()).parts == parts
+
+
+def test_no_delta_holds_half_a_character() -> None:
+    events = events_of(text("a\udc00b\ud83d"), text("\ude00"), delta(refusal="\ud83d"), finish())
+    said = [event.text for event in events if isinstance(event, TextDelta | RefusalDelta)]
+    assert said == ["a\ufffdb", "😀", "\ufffd"]
 
 
 def test_chunks_without_choices_still_tell_usage_cost_and_errors() -> None:

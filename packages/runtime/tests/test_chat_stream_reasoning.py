@@ -10,7 +10,7 @@ from packages.runtime.tests.chat_chunks import ASKED, Chunk, call, calls, delta,
 from psych_runtime.model.assemble import MAX_ANSWER_BYTES
 from psych_runtime.model.chat_stream import ChatStream
 from psych_runtime_core.errors import ModelError
-from psych_runtime_core.ports.model import ReasoningDelta, TextDelta
+from psych_runtime_core.ports.model import ReasoningDelta, TextDelta, ToolCallDelta
 
 HM = [("reasoning", "Hm.")]
 
@@ -96,6 +96,13 @@ def test_a_thought_closes_before_what_follows() -> None:
     )
     closes = ReasoningDelta("", {"field": "reasoning"})
     assert events[:5] == [ReasoningDelta("Hm."), closes, TextDelta("x"), ReasoningDelta("So."), closes]
+
+
+def test_a_thought_closes_before_a_call_that_another_thought_lets_out() -> None:
+    begins = calls(call(0, "a", "f"))
+    events = events_of(delta(reasoning="Hm."), begins, delta(reasoning="So."), finish("tool_calls"))
+    closes, begun = ReasoningDelta("", {"field": "reasoning"}), ToolCallDelta(0, "a", "f")
+    assert events[:-1] == [ReasoningDelta("Hm."), closes, begun, ReasoningDelta("So."), closes]
 
 
 def test_details_in_pieces_are_joined_by_their_index_and_come_back_whole() -> None:

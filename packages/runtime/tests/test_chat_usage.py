@@ -132,6 +132,11 @@ FIGURES = [
         id="reasoning that fits nowhere",
     ),
     pytest.param({"total_tokens": 3}, USED, id="a total less than its parts"),
+    pytest.param(
+        {"total_tokens": 3, **thought(5)},
+        Usage(input=7, output=7, reasoning=5),
+        id="a total less than its parts says nothing of reasoning",
+    ),
     pytest.param({"prompt_tokens": "7"}, USED, id="U11 digits"),
     pytest.param({"completion_tokens": Decimal("3.0")}, Usage(input=7, output=3), id="U11 3.0"),
     pytest.param({**prompt(-1), "reasoning_tokens": Decimal("1.5")}, USED, id="U11 -1, 1.5"),
@@ -171,7 +176,11 @@ def test_figures_are_told_apart(figures: dict[str, object], usage: Usage | None)
             Usage(input=7, output=2, cache_read=4),
             id="U13 outside, and in the total",
         ),
-        pytest.param({**ZERO}, USED, id="U13 beside zeros of the other names"),
+        pytest.param(
+            {**ZERO, "cache_read_input_tokens": 4},
+            Usage(input=7, output=2, cache_read=4),
+            id="U13 beside zeros of the other names",
+        ),
     ],
 )
 def test_figures_under_the_other_names(figures: dict[str, object], usage: Usage) -> None:
@@ -256,6 +265,15 @@ def test_costs_that_are_taken_add_up_exactly(amounts: list[Decimal]) -> None:
     for cost in costs:
         total += cost
     assert Fraction(total.amount) == sum(Fraction(cost.amount) for cost in costs)
+
+
+def test_the_largest_and_the_smallest_cost_have_an_exact_sum() -> None:
+    largest, smallest = amount_of("9" * 14), amount_of(Decimal("1e-40"))
+    assert largest is not None
+    assert smallest is not None
+    total = Cost(amount=largest) + Cost(amount=smallest)
+    assert Fraction(total.amount) == Fraction(largest) + Fraction(smallest)
+    assert amount_of("9" * 15) is None
 
 
 @given(st.none() | st.booleans() | st.integers() | st.floats() | st.decimals() | st.text())

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from packages.runtime.tests.egress_packing import PACK, br
@@ -253,3 +254,25 @@ async def test_an_upgrade_hands_nobody_the_bare_connection(stub: HttpStub) -> No
     ) as response:
         assert response.status_code == 101
         assert "network_stream" not in response.extensions
+
+
+async def test_others_run_while_a_little_unpacks_to_much(stub: HttpStub) -> None:
+    stub.on("GET", "/", packed("gzip", bomb("gzip")))
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            ticks += 1
+            await anyio.lowlevel.checkpoint()
+
+    async with (
+        anyio.create_task_group() as group,
+        HttpTransport().stream(
+            "GET", stub.url, configured=(stub.url,), max_response_bytes=None, **ASKED
+        ) as response,
+    ):
+        group.start_soon(tick)
+        seen = [ticks async for _ in response.aiter_bytes()]
+        assert len(set(seen)) == len(seen) >= 24
+        group.cancel_scope.cancel()

@@ -18,13 +18,13 @@ from psych_runtime.attempt.outcome import Ended, Outcome
 from psych_runtime.attempt.patience import answered
 from psych_runtime.attempt.perform import no_performer, performer
 from psych_runtime.attempt.permission import run_is_allowed
-from psych_runtime.attempt.plans import Unserved
+from psych_runtime.attempt.plans import Served, Unserved
 from psych_runtime.attempt.seat import Seat
 from psych_runtime.attempt.terms import Shared
 from psych_runtime_core.engine import wording
 from psych_runtime_core.engine.decide import due_effects
 from psych_runtime_core.engine.ending import closing
-from psych_runtime_core.engine.plan import Plan, Plans
+from psych_runtime_core.engine.plan import Plans
 from psych_runtime_core.engine.prompt import system_prompt
 from psych_runtime_core.errors import (
     CorruptLog,
@@ -93,8 +93,8 @@ class Attempt:
         header = self._claim.header
         if self._claim.reclaimed and header.crashes >= 2:
             return await self._rest_a_while(header.crashes)
-        plan = await self._ask(lambda: self._shared.plans.serve(header.version_hash))
-        system = "" if isinstance(plan, Unserved) else system_prompt(plan.spec)
+        served = await self._ask(lambda: self._shared.plans.serve(header.version_hash))
+        system = "" if isinstance(served, Unserved) else system_prompt(served.plan.spec)
         loaded = self._seat.loaded or Loaded.nothing(header.run_id, system)
         await self._ask(lambda: loaded.catch_up(self._store, self._scope))
         journal = self._journal(loaded)
@@ -102,9 +102,9 @@ class Attempt:
         if header.crashes >= self._shared.terms.max_crashes and not due:
             text = wording.attempts_exhausted(header.crashes)
             return await self._close(journal, ToolFailure(kind=FailureKind.ATTEMPTS_EXHAUSTED, message=text))
-        if isinstance(plan, Unserved):
-            return await (self._settle_due(journal) if due else self._leave(Ended.UNSERVED, plan.reason))
-        return await (self._drive(journal, loaded, plan) if due else self._permitted(journal, loaded, plan))
+        if isinstance(served, Unserved):
+            return await (self._settle_due(journal) if due else self._leave(Ended.UNSERVED, served.reason))
+        return await (self._drive if due else self._permitted)(journal, loaded, served)
 
     async def _settle_due(self, journal: Journal) -> Outcome:
         """What is due is decided without the Version, so whoever cannot serve it settles it all the same."""
@@ -119,18 +119,25 @@ class Attempt:
         await self._ask(lambda: self._store.release(self._seat.hold.lease, NOW))
         return Outcome(ended, missing=missing)
 
-    async def _permitted(self, journal: Journal, loaded: Loaded, plan: Plan) -> Outcome:
+    async def _permitted(self, journal: Journal, loaded: Loaded, served: Served) -> Outcome:
         """Ask the Policy about a Run of which nothing has begun."""
         if loaded.state.attempt_count == 1:
-            verdict = await run_is_allowed(self._shared.runtime.policy, self._scope, plan.version)
+            verdict = await run_is_allowed(self._shared.runtime.policy, self._scope, served.plan.version)
             if not verdict.allowed:
                 text = wording.run_denied(verdict.reason)
                 return await self._close(journal, ToolFailure(kind=FailureKind.ACCESS_DENIED, message=text))
-        return await self._drive(journal, loaded, plan)
+        return await self._drive(journal, loaded, served)
 
-    async def _drive(self, journal: Journal, loaded: Loaded, plan: Plan) -> Outcome:
-        grace = self._shared.terms.grace_seconds
-        context = AttemptContext(self._shared.runtime, plan, loaded.state, loaded.conversation, grace)
+    async def _drive(self, journal: Journal, loaded: Loaded, served: Served) -> Outcome:
+        plan = served.plan
+        context = AttemptContext(
+            self._shared.runtime,
+            plan,
+            served.tools,
+            loaded.state,
+            loaded.conversation,
+            self._shared.terms.grace_seconds,
+        )
         driver = self._driver(journal, {plan.hash: plan})
         try:
             ended = await driver.run(performer(context))

@@ -9,11 +9,11 @@ from typing import Literal
 
 from psych_runtime.attempt.context import AttemptContext, Begun
 from psych_runtime.attempt.permission import permitted, tool_is_allowed
+from psych_runtime.tools.any_tool import AnyTool
 from psych_runtime.tools.arguments import check_size, parse_arguments
 from psych_runtime.tools.offer import Offer, offer
 from psych_runtime.tools.permits import PermitClaim
 from psych_runtime.tools.problem import Problem
-from psych_runtime.tools.registered import RegisteredTool
 from psych_runtime_core.engine import wording
 from psych_runtime_core.engine.effects import RunTool
 from psych_runtime_core.engine.results import ended, refused
@@ -32,9 +32,9 @@ Verdict = Literal["allowed", "approved", "remembered"]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What would run: the tool, its arguments as JSON and as the function takes them, and their digest."""
+    """What would run: the tool, its arguments as JSON and as it takes them, and their digest."""
 
-    tool: RegisteredTool
+    tool: AnyTool
     arguments: Mapping[str, Json]
     instances: Mapping[str, object]
     digest: str
@@ -60,7 +60,7 @@ async def begin_tool(effect: RunTool, attempt: AttemptContext) -> Record:
 
 async def _begin(call: CallState, attempt: AttemptContext) -> Record:
     allowed = await permitted(attempt.runtime.policy, attempt.state.scope)
-    wanted = _wanted(attempt, call, offer(attempt.plan.spec, attempt.runtime.registry, allowed))
+    wanted = _wanted(attempt, call, offer(attempt.tools, allowed))
     if isinstance(wanted, ToolFailure):
         return _refusal(attempt, call, wanted)
     rest = _rest(attempt, call, wanted)
@@ -74,7 +74,7 @@ async def _begin(call: CallState, attempt: AttemptContext) -> Record:
     if rest is None or asks:
         return _suspended(attempt, call, wanted, verdict.reason)
     await attempt.runtime.permits.take(_permit(attempt, call, wanted.tool))
-    begun = _begun(attempt, wanted)
+    begun = Begun(wanted.tool, wanted.instances, attempt.tools.terms(wanted.tool))
     attempt.begun[call.call_id] = begun
     return _started(call, wanted, rest, begun)
 
@@ -103,8 +103,7 @@ def _edited(attempt: AttemptContext, call: CallState) -> Mapping[str, Json] | No
 
 
 def _absent(attempt: AttemptContext, call: CallState, offered: Offer) -> ToolFailure:
-    granted = any(tool.name == call.name for tool in attempt.plan.spec.tools)
-    if granted and call.name in attempt.runtime.registry:
+    if attempt.tools.get(call.name) is not None:
         return _denial(call.name, "")
     return ToolFailure(
         kind=FailureKind.UNKNOWN_TOOL, message=wording.unknown_tool(call.name, list(offered.tools))
@@ -153,7 +152,7 @@ def _refusal(attempt: AttemptContext, call: CallState, failure: ToolFailure) -> 
     return refused(attempt.state, call, failure)
 
 
-def _permit(attempt: AttemptContext, call: CallState, tool: RegisteredTool) -> PermitClaim:
+def _permit(attempt: AttemptContext, call: CallState, tool: AnyTool) -> PermitClaim:
     return PermitClaim(
         call_id=call.call_id,
         run_id=attempt.state.run_id,
@@ -180,17 +179,6 @@ def _suspended(attempt: AttemptContext, call: CallState, wanted: Wanted, reason:
     )
 
 
-def _begun(attempt: AttemptContext, wanted: Wanted) -> Begun:
-    granted = next(tool for tool in attempt.plan.spec.tools if tool.name == wanted.tool.name)
-    timeouts = [one for one in (granted.timeout_seconds, wanted.tool.timeout_seconds) if one is not None]
-    return Begun(
-        tool=wanted.tool,
-        arguments=wanted.instances,
-        interruptible=granted.interruptible and wanted.tool.interruptible,
-        timeout_seconds=min(timeouts, default=None),
-    )
-
-
 def _started(call: CallState, wanted: Wanted, rest: Rest, begun: Begun) -> Record:
     definition = wanted.tool.definition()
     return ToolCallStarted(
@@ -204,7 +192,7 @@ def _started(call: CallState, wanted: Wanted, rest: Rest, begun: Begun) -> Recor
         decision=rest.decision,
         wait_id=rest.wait_id,
         tool_class=class_of(definition),
-        interruptible=begun.interruptible,
+        interruptible=begun.terms.interruptible,
         safe_to_retry=definition.safe_to_retry,
         probe=wanted.tool.probe is not None,
     )

@@ -88,9 +88,9 @@ class _Try:
         return ending if isinstance(ending, Raised) else answers[0]
 
     async def _ask(self) -> Answer:
-        runtime, spec = self.attempt.runtime, self.attempt.plan.spec
+        runtime = self.attempt.runtime
         allowed = await permitted(runtime.policy, self.attempt.state.scope)
-        offered = offer(spec, runtime.registry, allowed)
+        offered = offer(self.attempt.tools, allowed)
         asking = Asking.of(self.attempt, self.effect, offered)
         self.sent = asking.sent
         request = asking.request(self.attempt.conversation.prompt(asking.block, asking.notices))

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from psych_runtime.runtime import Runtime
-from psych_runtime.tools.registered import RegisteredTool
+from psych_runtime.tools.any_tool import AnyTool
+from psych_runtime.tools.granted import GrantedTools, RunTerms
 from psych_runtime_core.clock import Clock
 from psych_runtime_core.engine.plan import Plan
 from psych_runtime_core.engine.prompt import Conversation
@@ -16,15 +17,11 @@ from psych_runtime_core.state.run import RunStateView
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """What a call began with: its function and its arguments stay as they were then.
+    """What a call began with: its tool and its arguments stay as they were then."""
 
-    `interruptible` holds when the tool and the Spec both say so; `timeout_seconds` is the smaller of theirs.
-    """
-
-    tool: RegisteredTool
+    tool: AnyTool
     arguments: Mapping[str, object]
-    interruptible: bool
-    timeout_seconds: float | None
+    terms: RunTerms
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +30,7 @@ class AttemptContext:
 
     runtime: Runtime
     plan: Plan
+    tools: GrantedTools
     state: RunStateView
     conversation: Conversation
     grace_seconds: float

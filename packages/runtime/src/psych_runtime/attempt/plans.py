@@ -6,11 +6,20 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from psych_runtime.runtime import Runtime
+from psych_runtime.tools.granted import GrantedTools
 from psych_runtime_core.engine.plan import Plan
 from psych_runtime_core.errors import SpecValidationError, VersionNotFound
 from psych_runtime_core.ids import VersionHash
 
 PLANS_KEPT = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A Version that this process can serve, with its tools."""
+
+    plan: Plan
+    tools: GrantedTools
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,29 +34,34 @@ class PlanCache:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._plans: OrderedDict[VersionHash, Plan] = OrderedDict()
+        self._served: OrderedDict[VersionHash, Served] = OrderedDict()
 
-    async def serve(self, version_hash: VersionHash) -> Plan | Unserved:
-        """The plan of a Version, if this process can read it and has what it needs."""
+    async def serve(self, version_hash: VersionHash) -> Served | Unserved:
+        """A Version, if this process can read it and has what it needs."""
         try:
-            plan = self._plans.get(version_hash) or Plan(await self._runtime.store.get_version(version_hash))
+            served = self._served.get(version_hash) or await self._read(version_hash)
         except (SpecValidationError, VersionNotFound) as error:
             return Unserved(str(error))
-        self._keep(plan)
-        return self._lacking(plan) or plan
+        self._keep(served)
+        return self._lacking(served.tools) or served
 
-    def _keep(self, plan: Plan) -> None:
-        self._plans[plan.hash] = plan
-        self._plans.move_to_end(plan.hash)
-        if len(self._plans) > PLANS_KEPT:
-            self._plans.popitem(last=False)
+    async def _read(self, version_hash: VersionHash) -> Served:
+        store = self._runtime.store
+        plan = Plan(await store.get_version(version_hash))
+        return Served(plan, GrantedTools(plan.spec, self._runtime.registry, store.clock))
 
-    def _lacking(self, plan: Plan) -> Unserved | None:
-        registry = self._runtime.registry
-        absent = [tool.name for tool in plan.spec.tools if tool.name not in registry]
+    def _keep(self, served: Served) -> None:
+        self._served[served.plan.hash] = served
+        self._served.move_to_end(served.plan.hash)
+        if len(self._served) > PLANS_KEPT:
+            self._served.popitem(last=False)
+
+    def _lacking(self, tools: GrantedTools) -> Unserved | None:
+        found = {name: tools.get(name) for name in tools.names}
+        absent = [name for name, tool in found.items() if tool is None]
         if absent:
             return Unserved(f"its tools are not registered here: {', '.join(absent)}")
-        threaded = [tool.name for tool in plan.spec.tools if not registry.require(tool.name).is_async]
+        threaded = [name for name, tool in found.items() if tool is not None and not tool.is_async]
         if threaded and self._runtime.threads.exhausted:
             return Unserved(f"too many threads hang here to run its synchronous tools: {', '.join(threaded)}")
         return None

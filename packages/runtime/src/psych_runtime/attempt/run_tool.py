@@ -12,6 +12,8 @@ from psych_runtime.attempt.first import first_of, within
 from psych_runtime.attempt.probe_tool import ask_once
 from psych_runtime.attempt.tool_context import context_of
 from psych_runtime.attempt.tool_results import ResultMaker
+from psych_runtime.egress.audit import run_in_audit
+from psych_runtime.tools.context import ToolContext, secrets_of
 from psych_runtime.tools.ending import Ending, Raised, Returned, Unheard
 from psych_runtime.tools.invoke import CodeRun
 from psych_runtime_core.engine.effects import RunTool
@@ -28,7 +30,9 @@ async def run_tool(effect: RunTool, attempt: AttemptContext, cut: Cut) -> ToolCa
     """The call's end; None leaves it open, for the next Attempt to run again."""
     call = attempt.state.calls[effect.call_id]
     try:
-        return await _Execution(call, attempt, attempt.begun[effect.call_id], cut).carried_out()
+        begun = attempt.begun[effect.call_id]
+        context = context_of(attempt, call, begun)
+        return await _Execution(call, attempt, begun, context, cut).carried_out()
     finally:
         attempt.let_go(effect.call_id)
 
@@ -38,14 +42,15 @@ class _Execution:
     call: CallState
     attempt: AttemptContext
     begun: Begun
+    context: ToolContext
     cut: Cut
 
     async def carried_out(self) -> ToolCallFinished | None:
         tool, clock = self.begun.tool, self.attempt.clock
         threads = None if tool.is_async else self.attempt.runtime.threads
-        context = context_of(self.attempt, self.call, self.begun)
-        started_at = clock.monotonic()
-        code = CodeRun(tool.bind(self.begun.arguments, context), threads=threads, context=context)
+        context, started_at = self.context, clock.monotonic()
+        with run_in_audit(self.attempt.state.run_id):
+            code = CodeRun(tool.bind(self.begun.arguments, context), threads=threads, context=context)
         try:
             end = await self._end(code)
         except asyncio.CancelledError:
@@ -55,7 +60,7 @@ class _Execution:
 
     def _drop(self, code: CodeRun) -> None:
         """The lease is gone, and with it whoever would hear of the end."""
-        if self.begun.interruptible:
+        if self.begun.terms.interruptible:
             code.cut()
         else:
             logger.warning("%s runs on, and its result is dropped: the Run is another's", self.call.call_id)
@@ -69,16 +74,16 @@ class _Execution:
 
     async def _in_time(self, code: CodeRun) -> Ending | None:
         """How the code ended; None when it ran for as long as it may, its wait for a thread not counted."""
-        if self.begun.timeout_seconds is None:
+        if self.begun.terms.timeout_seconds is None:
             return await code.wait()
         await first_of(code.wait, code.began.wait)
-        return await within(self.begun.timeout_seconds, self.attempt.clock, code.wait)
+        return await within(self.begun.terms.timeout_seconds, self.attempt.clock, code.wait)
 
     def _ended(self, ending: Ending) -> ToolCallFinished:
-        return ResultMaker(self.attempt, self.call).of(ending)
+        return self._maker.of(ending)
 
     async def _cut_short(self, code: CodeRun, reason: CutReason) -> ToolCallFinished | None:
-        if not self.begun.interruptible:
+        if not self.begun.terms.interruptible:
             ending = await within(self.attempt.grace_seconds, self.attempt.clock, code.wait)
             if ending is not None:
                 return self._ended(ending)
@@ -99,11 +104,11 @@ class _Execution:
         ending: Ending | None = Unheard()
         if not self.begun.tool.is_async:
             code.cut()
-        elif self.begun.interruptible:
+        elif self.begun.terms.interruptible:
             ending = await self._unwound(code)
         if isinstance(ending, Returned):
             return self._ended(ending)
-        timed_out = ResultMaker(self.attempt, self.call).timed_out(self.begun.timeout_seconds or 0.0)
+        timed_out = self._maker.timed_out(self.begun.terms.timeout_seconds or 0.0)
         if isinstance(ending, Raised) or self._only_reads:
             return timed_out
         return await ask_once(self.attempt, self.call, self.begun.tool, not_done=timed_out)
@@ -114,7 +119,11 @@ class _Execution:
         return await within(UNWIND_SECONDS, self.attempt.clock, code.wait)
 
     def _given_up(self) -> ToolCallFinished:
-        return ResultMaker(self.attempt, self.call).given_up()
+        return self._maker.given_up()
+
+    @property
+    def _maker(self) -> ResultMaker:
+        return ResultMaker(self.attempt, self.call, secrets_of(self.context).masks)
 
     @property
     def _only_reads(self) -> bool:

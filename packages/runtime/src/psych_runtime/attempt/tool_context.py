@@ -22,11 +22,12 @@ def context_of(attempt: AttemptContext, call: CallState, begun: Begun) -> ToolCo
         run_number=max(call.run_number, 1),
         idempotency_key=derive_idempotency_key(attempt.state.run_id, call.call_id),
         deadline=_deadline(attempt, begun),
+        runtime=attempt.runtime,
     )
 
 
 def _deadline(attempt: AttemptContext, begun: Begun) -> datetime | None:
     ends = [attempt.state.effective_deadline_at]
-    if begun.timeout_seconds is not None:
-        ends.append(attempt.clock.now() + timedelta(seconds=begun.timeout_seconds))
+    if begun.terms.timeout_seconds is not None:
+        ends.append(attempt.clock.now() + timedelta(seconds=begun.terms.timeout_seconds))
     return min((end for end in ends if end is not None), default=None)

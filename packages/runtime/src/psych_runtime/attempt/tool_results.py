@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from psych_runtime.attempt.attachments import Attached, overflow_of
 from psych_runtime.attempt.context import AttemptContext
+from psych_runtime.secrets.masks import Masks
+from psych_runtime.tools.calls import EndUnseen
 from psych_runtime.tools.convert import Converted, convert
 from psych_runtime.tools.ending import Ending, Raised, Returned
-from psych_runtime.tools.failures import failure_of
+from psych_runtime.tools.failures import told_failure_of
 from psych_runtime.tools.problem import Problem
 from psych_runtime_core.engine import wording
-from psych_runtime_core.engine.results import ended, failed
-from psych_runtime_core.ids import encoded_digest
+from psych_runtime_core.engine.results import ended, failed, result_digest
 from psych_runtime_core.records import MAX_BODY_BYTES
 from psych_runtime_core.records.facts import FailureKind, ToolFailure, ToolOutcome
 from psych_runtime_core.records.tool import ToolCallFinished
@@ -24,10 +26,11 @@ MAX_RESULT_BYTES = MAX_BODY_BYTES - 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ResultMaker:
-    """Makes the result of one call. Its texts are what the model will be told."""
+    """Makes the result of one call. Its texts are what the model will be told; `masks` hides its secrets."""
 
     attempt: AttemptContext
     call: CallState
+    masks: Masks
 
     def of(self, ending: Ending) -> ToolCallFinished:
         """The result of code that ended by itself."""
@@ -39,14 +42,14 @@ class ResultMaker:
 
     def value(self, value: object, *, recovered: bool = False) -> ToolCallFinished:
         """The result of code that gave a value."""
-        converted = convert(value)
+        converted = convert(value, self.masks)
         if isinstance(converted, Problem):
             return self._failed(ToolFailure(kind=converted.kind, message=converted.message))
-        if len(converted.encoded) > self.attempt.runtime.blob_offload_bytes:
-            return self._unkept(converted)
-        if len(converted.encoded) > MAX_RESULT_BYTES:
-            text = wording.result_too_large(MAX_RESULT_BYTES)
-            return self._failed(ToolFailure(kind=FailureKind.RESULT_TOO_LARGE, message=text))
+        unkept = self._unkept(converted)
+        if unkept is not None:
+            return unkept
+        owner = self.attempt.state.run_id, self.call.call_id
+        attached = Attached.of(converted.files, owner, self.attempt.plan.spec.model.accepts)
         return ToolCallFinished(
             lane=self.call.lane,
             call_id=self.call.call_id,
@@ -55,8 +58,12 @@ class ResultMaker:
             outcome=ToolOutcome.OK,
             result=converted.value,
             recovered=recovered,
-            answer_digest=encoded_digest(self.attempt.state.digest_salt, converted.encoded),
+            answer_digest=result_digest(
+                self.attempt.state.digest_salt, converted.encoded, attached.attachments
+            ),
             result_bytes=len(converted.encoded),
+            attachments=attached.attachments,
+            media=attached.media,
         )
 
     def timed_out(self, seconds: float) -> ToolCallFinished:
@@ -70,17 +77,24 @@ class ResultMaker:
         return ended(self.call, ToolOutcome.UNKNOWN, failure)
 
     def _raised(self, error: BaseException) -> ToolCallFinished:
-        seen = failure_of(error)
-        text = wording.failed(seen.message, transient=seen.transient)
-        return self._failed(seen.model_copy(update={"message": text}))
+        failure = told_failure_of(error, self.masks)
+        if isinstance(error, EndUnseen):
+            return ended(self.call, ToolOutcome.UNKNOWN, failure)
+        return self._failed(failure)
 
-    def _unkept(self, converted: Converted) -> ToolCallFinished:
+    def _unkept(self, converted: Converted) -> ToolCallFinished | None:
+        """The error of a result that is too large to be kept; None for one that is kept."""
         preview = converted.encoded[: PREVIEW * 4].decode("utf-8", "ignore")[:PREVIEW]
-        limit = self.attempt.runtime.blob_offload_bytes
-        text = wording.blob_store_required(len(converted.encoded), limit, preview)
-        failure = ToolFailure(kind=FailureKind.BLOB_STORE_REQUIRED, message=text)
         kept = {"preview": preview, "result_bytes": len(converted.encoded)}
-        return self._failed(failure).model_copy(update=kept)
+        overflow = overflow_of(converted, self.attempt.runtime.blob_offload_bytes)
+        if overflow is not None:
+            text = wording.blob_store_required(overflow.size_bytes, overflow.limit_bytes, preview)
+            failure = ToolFailure(kind=FailureKind.BLOB_STORE_REQUIRED, message=text)
+            return self._failed(failure).model_copy(update=kept)
+        if len(converted.encoded) > MAX_RESULT_BYTES:
+            text = wording.result_too_large(MAX_RESULT_BYTES)
+            return self._failed(ToolFailure(kind=FailureKind.RESULT_TOO_LARGE, message=text))
+        return None
 
     def _failed(self, failure: ToolFailure) -> ToolCallFinished:
         """An error; one that completes a streak says so too."""

@@ -76,7 +76,7 @@ def _cost(sums: TotalsReport) -> str:
 
 
 def _amount(cost: Cost) -> str:
-    return f"{cost.amount} {cost.currency}"
+    return f"{cost.amount:f} {cost.currency}"
 
 
 def _count(calls: int) -> str:

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
 Refusal: TypeAlias = str
 
-REDIRECTS = frozenset({301, 302, 303, 307, 308})
-
+_STATUSES = {301, 302, 303, 307, 308}
 _OF_THE_BODY = {"content-length", "content-type", "content-encoding", "content-language", "transfer-encoding"}
 
 
@@ -58,7 +57,7 @@ class Journey:
 
 def is_redirect(response: httpx2.Response) -> bool:
     """Whether a reply names another place to ask."""
-    return response.status_code in REDIRECTS and "location" in response.headers
+    return response.status_code in _STATUSES and "location" in response.headers
 
 
 def led_on(request: httpx2.Request, response: httpx2.Response) -> httpx2.Request | Refusal:

@@ -16,12 +16,9 @@ Piece: TypeAlias = ContentPiece | ReasoningItem | Fragment
 
 
 def choice_of(chunk: Object) -> Object:
-    """The first choice in a chunk, empty without one; a choice without a number is that of its place."""
-    for place, choice in enumerate(items(chunk.get("choices"))):
-        number = count_of(members(choice).get("index"))
-        if (place if number is None else number) == 0:
-            return members(choice)
-    return NOTHING
+    """The first choice in a chunk, empty without one; one without a number is the first."""
+    choices = map(members, items(chunk.get("choices")))
+    return next((choice for choice in choices if not count_of(choice.get("index"))), NOTHING)
 
 
 def pieces_of(delta: object, *, whole: bool = False) -> Iterator[Piece]:

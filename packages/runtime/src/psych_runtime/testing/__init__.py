@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         ReceivedCall,
         ToolCallScript,
     )
+    from psych_runtime.testing.http_stub import HttpStub, Raw, Reply, SeenRequest, UnexpectedRequest
     from psych_runtime.testing.ledger import EffectLedger, Invocation
     from psych_runtime.testing.log_builder import LogBuilder
     from psych_runtime.testing.recording import (
@@ -60,21 +61,26 @@ __all__ = [
     "FakeModelScriptExhausted",
     "FakeTurn",
     "Finding",
+    "HttpStub",
     "Invocation",
     "Later",
     "LogBuilder",
     "LogMismatch",
+    "Raw",
     "RealIoInVirtualTime",
     "ReceivedCall",
     "RecordingClient",
     "RecordingMismatch",
     "RecordingUnreadable",
     "ReplayClient",
+    "Reply",
     "Scenario",
     "ScenarioNotDeterministic",
     "ScenarioStuck",
+    "SeenRequest",
     "StoreProxy",
     "ToolCallScript",
+    "UnexpectedRequest",
     "VirtualClock",
     "VirtualLoop",
     "VirtualTimeStuck",
@@ -102,6 +108,7 @@ _MODULES = {
         "ReceivedCall",
         "ToolCallScript",
     ),
+    "http_stub": ("HttpStub", "Raw", "Reply", "SeenRequest", "UnexpectedRequest"),
     "ledger": ("EffectLedger", "Invocation"),
     "log_builder": ("LogBuilder",),
     "recording": ("RecordingClient", "RecordingMismatch", "RecordingUnreadable", "ReplayClient"),

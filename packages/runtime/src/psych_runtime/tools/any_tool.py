@@ -15,7 +15,7 @@ from psych_runtime_core.records.facts import OfferedTool
 
 
 class AnyTool(Protocol):
-    """A tool as it is offered, checked and run; without `timeout_seconds`, `max_concurrency` it is unbounded."""
+    """A tool as it is offered, checked and run. `timeout_seconds`, `max_concurrency` None are unbounded."""
 
     @property
     def name(self) -> str: ...

@@ -1,4 +1,4 @@
-"""A tool's result as JSON, encoded once; or why it has none."""
+"""A tool's result as JSON, encoded once, and its files; or why it has no such form."""
 
 from __future__ import annotations
 
@@ -17,28 +17,38 @@ from uuid import UUID
 
 from pydantic_core import to_jsonable_python
 
+from psych_runtime.secrets.masks import NO_MASKS, Masks
+from psych_runtime.tools.output import MAX_NAME, File, ToolOutput, output_of
 from psych_runtime.tools.problem import Problem
 from psych_runtime_core.engine import wording
 from psych_runtime_core.errors import NotJson
 from psych_runtime_core.frozen import MAX_DEPTH
 from psych_runtime_core.jsonvalue import Json, encode_json, freeze
+from psych_runtime_core.records.base import cut
 from psych_runtime_core.records.facts import FailureKind
+from psych_runtime_core.records.tool import MAX_ATTACHMENTS
 
 MAX_RESULT_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """A result as frozen JSON, and its canonical bytes."""
+    """A result as frozen JSON, its canonical bytes, and its files."""
 
     value: Json
     encoded: bytes
+    files: tuple[File, ...] = ()
 
 
-def convert(result: object) -> Converted | Problem:
-    """`result` as JSON; or `result_not_serialisable`, or `result_too_large` over 64 MiB."""
+def convert(result: object, masks: Masks = NO_MASKS) -> Converted | Problem:
+    """`result` as JSON and files, no secret in them.
+
+    `result_not_serialisable` for what has no such form; `result_too_large` over 64 MiB, or 512 files.
+    """
     try:
-        value = freeze(_plain(result, 0), surrogates=True)
+        output = output_of(result)
+        value = masks.json(freeze(_plain(output.value, 0), surrogates=True))
+        files = tuple(_masked(file, masks) for file in output.files)
     except NotJson as refused:
         place = "".join(f"[{token!r}]" for token in refused.loc)
         return _refused(f"result{place}: {refused.reason}")
@@ -48,7 +58,13 @@ def convert(result: object) -> Converted | Problem:
     encoded = encode_json(value)
     if len(encoded) > MAX_RESULT_BYTES:
         return Problem(FailureKind.RESULT_TOO_LARGE, wording.result_too_large(MAX_RESULT_BYTES))
-    return Converted(value, encoded)
+    if len(files) > MAX_ATTACHMENTS:
+        return Problem(FailureKind.RESULT_TOO_LARGE, wording.too_many_files(MAX_ATTACHMENTS))
+    return Converted(value, encoded, files)
+
+
+def _masked(file: File, masks: Masks) -> File:
+    return File(cut(masks.text(file.name), MAX_NAME), file.media_type, masks.data(file.data))
 
 
 def _refused(reason: str) -> Problem:
@@ -125,6 +141,9 @@ def _text_of(value: object) -> str | None:
 def _parts_of(value: object) -> object:
     if isinstance(value, type):
         raise NotJson(f"the class {value.__name__} has no JSON form")
+    if isinstance(value, bytes | bytearray | File | ToolOutput):
+        advice = "return it alone, or as a File in ToolOutput(value, files=…)"
+        raise NotJson(f"a value of type {type(value).__name__} stands inside a result: {advice}")
     serializer: Any = getattr(type(value), "__pydantic_serializer__", None)
     if serializer is not None:
         return serializer.to_python(value, mode="json", warnings="none")

@@ -6,24 +6,44 @@ import traceback
 from typing import cast
 
 from psych_runtime.model.transient import classify
+from psych_runtime.secrets.masks import NO_MASKS, Masks
+from psych_runtime.tools.calls import CallFailed
+from psych_runtime_core.engine import wording
+from psych_runtime_core.errors import CredentialNotFound
 from psych_runtime_core.records.facts import FailureKind, ToolFailure
 
 
-def failure_of(error: BaseException) -> ToolFailure:
+def failure_of(error: BaseException, masks: Masks = NO_MASKS) -> ToolFailure:
     """The failure that `error` means: named by its class, in its own words, marked when it may pass.
 
     Of an exception group it is the first member's, and the others are counted. The traceback is for
-    operators. Texts are cut to what a record holds. It never raises.
+    operators. Texts have no secret in them and are cut to what a record holds. It never raises.
     """
     first, others = _first_of(error)
     transient, retry_after_seconds = _outlook(first)
+    message = _words(first) + (f" (and {others} more)" if others else "")
     return ToolFailure(
         kind=type(first).__name__,
-        message=_words(first) + (f" (and {others} more)" if others else ""),
-        traceback=_traceback(error),
+        message=masks.text(message),
+        traceback=_traceback(error, masks),
         transient=transient,
         retry_after_seconds=retry_after_seconds,
     )
+
+
+def told_failure_of(error: BaseException, masks: Masks) -> ToolFailure:
+    """The failure of a tool that raised `error`, its message what the model will be told. It never raises."""
+    if isinstance(error, CallFailed):
+        trace = None if error.__cause__ is None else _traceback(error, masks)
+        told = {"message": masks.text(error.failure.message), "traceback": trace}
+        return error.failure.model_copy(update=told)
+    seen = failure_of(error, masks)
+    first, _ = _first_of(error)
+    if isinstance(first, CredentialNotFound):
+        text = masks.text(wording.credential_not_found(first.name))
+        return seen.model_copy(update={"kind": FailureKind.CREDENTIAL_NOT_FOUND, "message": text})
+    text = wording.failed(seen.message, transient=seen.transient)
+    return seen.model_copy(update={"message": text})
 
 
 def _first_of(error: BaseException) -> tuple[BaseException, int]:
@@ -55,8 +75,8 @@ def _outlook(error: BaseException) -> tuple[bool, float | None]:
     return kind is FailureKind.TRANSIENT, hint
 
 
-def _traceback(error: BaseException) -> str | None:
+def _traceback(error: BaseException, masks: Masks) -> str | None:
     try:
-        return "".join(traceback.format_exception(error))
+        return masks.text("".join(traceback.format_exception(error)))
     except BaseException:
         return None

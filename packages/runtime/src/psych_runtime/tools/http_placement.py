@@ -125,7 +125,8 @@ class _Placing:
 
     def _valued(self, key: str, pieces: Pieces) -> list[str]:
         if len(pieces) == 1 and isinstance(pieces[0], Slot):
-            return [f"{key}={value}" for value in self._written(pieces[0].name, in_query, [])]
+            nothing: list[str] = []
+            return [f"{key}={value}" for value in self._written(pieces[0].name, in_query, nothing)]
         value = self._joined(pieces, in_part)
         return [] if value is None else [f"{key}={value}"]
 

@@ -28,11 +28,12 @@ _EXTENSION = re.compile(r"[a-z0-9]{1,8}")
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """A reply that was read whole; header names in lower case."""
+    """A reply that was read whole; header names in lower case. `leads_to`: the origin of a redirect."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+    leads_to: str | None = None
 
     @property
     def is_success(self) -> bool:
@@ -113,7 +114,7 @@ def _parsed(text: str) -> Json:
     try:
         return freeze(decode_json(text), surrogates=True)
     except (ValueError, NotJson) as error:
-        return {"note": f"The reply says that it is JSON, but it cannot be read as such: {error}", "text": text}
+        return {"note": f"The reply says that it is JSON, and cannot be read as such: {error}.", "text": text}
 
 
 def _file(body: bytes, stated: _Stated, tool: str) -> File:

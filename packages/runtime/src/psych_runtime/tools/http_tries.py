@@ -18,7 +18,7 @@ Tried: TypeAlias = HttpReply | RequestFailed
 
 @dataclass(frozen=True, slots=True)
 class TryTerms:
-    """`safe`: a request may reach the server twice. `key` spreads the pauses of calls that failed together."""
+    """`safe`: a request may reach the server twice. `key` spreads the pauses of calls that fail together."""
 
     safe: bool
     key: str

@@ -9,9 +9,9 @@ from typing import TypeGuard
 
 import anyio
 
+from psych_runtime.tools.any_tool import AnyTool
 from psych_runtime.tools.context import ToolContext, cut_short
 from psych_runtime.tools.ending import Ending, Raised, Returned, Unheard, ending_of, ending_of_awaited
-from psych_runtime.tools.registered import RegisteredTool
 from psych_runtime.tools.threads import ToolThreads
 
 # The loop itself holds a task weakly; one that was left to end by itself would be collected half-way.
@@ -78,7 +78,7 @@ def _is_awaitable(value: object) -> TypeGuard[Awaitable[object]]:
 
 
 async def invoke(
-    tool: RegisteredTool, values: Mapping[str, object], context: ToolContext | None, threads: ToolThreads
+    tool: AnyTool, values: Mapping[str, object], context: ToolContext | None, threads: ToolThreads
 ) -> Ending:
     """One run of `tool`, from beginning to end.
 

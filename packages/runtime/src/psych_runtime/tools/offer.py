@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from psych_runtime.tools.registered import RegisteredTool
-from psych_runtime.tools.registry import ToolRegistry
+from psych_runtime.tools.any_tool import AnyTool
+from psych_runtime.tools.granted import GrantedTools
 from psych_runtime_core.messages import ToolDefinition
 from psych_runtime_core.records.facts import OfferedTool
-from psych_runtime_core.spec.agent import AgentSpec
 from psych_runtime_core.spec.grants import narrow
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What may be called now: granted by the Spec, permitted to the tenant, registered here."""
+    """What may be called now: granted by the Spec, permitted to the tenant, callable here."""
 
-    tools: Mapping[str, RegisteredTool]
+    tools: Mapping[str, AnyTool]
 
     @property
     def definitions(self) -> tuple[ToolDefinition, ...]:
@@ -28,8 +27,7 @@ class Offer:
         return tuple(tool.offered for tool in self.tools.values())
 
 
-def offer(spec: AgentSpec, registry: ToolRegistry, permitted: Sequence[str] | None) -> Offer:
-    """The tools of `spec` that may be called now, by name; `permitted` are the tenant's patterns."""
-    granted = [tool.name for tool in spec.tools]
-    names = narrow(granted, tenant=permitted, callable_now=registry.names)
-    return Offer({name: registry.require(name) for name in names})
+def offer(granted: GrantedTools, permitted: Sequence[str] | None) -> Offer:
+    """The granted tools that may be called now, by name; `permitted` are the tenant's patterns."""
+    found = {name: tool for name in granted.names if (tool := granted.get(name)) is not None}
+    return Offer({name: found[name] for name in narrow(found, tenant=permitted)})

@@ -45,8 +45,9 @@ class Permits:
             # Lane before tool, always: who has a tool's room waits for nothing, so no two wait in a ring.
             lane = self._lanes[claim.run_id, claim.lane]
             await lane.enter(_Guest(claim.call_id, exclusive=not claim.parallel))
-            tool = self._tools[claim.tool]
-            await tool.enter(_Guest(claim.call_id, capacity=claim.max_concurrency))
+            if claim.max_concurrency is not None:
+                tool = self._tools[claim.tool]
+                await tool.enter(_Guest(claim.call_id, capacity=claim.max_concurrency))
         except asyncio.CancelledError:
             self._leave(claim)
             raise
@@ -59,7 +60,8 @@ class Permits:
             self._leave(claim)
 
     def _leave(self, claim: PermitClaim) -> None:
-        self._tools[claim.tool].leave(claim.call_id)
+        if claim.max_concurrency is not None:
+            self._tools[claim.tool].leave(claim.call_id)
         lane = self._lanes[claim.run_id, claim.lane]
         lane.leave(claim.call_id)
         if lane.empty:

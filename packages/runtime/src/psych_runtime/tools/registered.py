@@ -48,10 +48,10 @@ class RegisteredTool:
         """Whether it has a `ToolContext` parameter, and so can pass the idempotency key on."""
         return self._callee.context is not None
 
-    @cached_property
+    @property
     def offered(self) -> OfferedTool:
         """What a log holds of it where it is offered."""
-        return offered_tool(self.definition(), "code")
+        return self._offered
 
     def definition(self) -> ToolDefinition:
         """What a model is offered; the same object every time."""
@@ -70,12 +70,16 @@ class RegisteredTool:
         self._check_context(self._callee, context)
         return self._callee.bind(values, context)
 
-    def bind_probe(self, key: str, context: ToolContext | None) -> Code:
-        """The probe with a call's idempotency key. Raises `ValueError` without a probe, or as `bind` does."""
+    def bind_probe(self, key: str, context: ToolContext | None) -> Code | None:
+        """The probe with a call's idempotency key; None without a probe. Raises as `bind` does."""
         if self._probe is None:
-            raise ValueError(f"tool {self.name!r} has no probe")
+            return None
         self._check_context(self._probe.callee, context)
         return self._probe.callee.bind({self._probe.key: key}, context)
+
+    @cached_property
+    def _offered(self) -> OfferedTool:
+        return offered_tool(self.definition(), "code")
 
     @cached_property
     def _definition(self) -> ToolDefinition:

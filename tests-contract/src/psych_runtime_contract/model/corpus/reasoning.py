@@ -88,6 +88,10 @@ def _details() -> Iterator[WireCase]:
     for name, (sent, shown, items) in rows.items():
         reply = looking(*(delta(reasoning_details=[item]) for item in sent))
         yield WireCase(f"R3.{name}", reply, looked(shown, reasoning_details=items))
+    bare = [{key: value for key, value in item.items() if key != "index"} for item in (*pieces, signature)]
+    joined = {"type": "reasoning.text", "text": "Hm.", "signature": "c2ln"}
+    reply = looking(*(delta(reasoning_details=[item]) for item in bare))
+    yield WireCase("R3.without index", reply, looked("Hm.", reasoning_details=[joined]))
     beside = (delta(reasoning=item["text"], reasoning_details=[item]) for item in pieces)
     yield WireCase("R3.beside reasoning", looking(*beside), looked("Hm.", reasoning_details=[whole]))
 
@@ -104,6 +108,9 @@ def _blocks() -> Iterator[WireCase]:
     yield WireCase("R4.in pieces", looking(*(delta(thinking_blocks=[one]) for one in pieces)), outcome)
     beside = (delta(reasoning_content=one["thinking"], thinking_blocks=[one]) for one in pieces)
     yield WireCase("R4.beside reasoning_content", looking(*beside), outcome)
+    redacted = {"type": "redacted_thinking", "data": "e30="}
+    reply = looking(delta(thinking_blocks=[redacted]))
+    yield WireCase("R4.redacted", reply, looked("", thinking_blocks=[redacted]))
     second = {"type": "thinking", "thinking": "Ah.", "signature": "Mm5k"}
     two = looking(delta(thinking_blocks=[thought]), delta(thinking_blocks=[second]))
     yield WireCase("R4.two blocks", two, looked("Hm.Ah.", thinking_blocks=[thought, second]))
