@@ -94,6 +94,7 @@ DISAGREES = {
     "T24.later than all arguments": "the id of the first fragment counts, also where it has none",
     "T25.late": WORDS,
     "U2.totals, then zeros": FIGURES,
+    "U2.totals and their cost, then zeros": FIGURES,
     "U3.all zeros": FIGURES,
     "U4": "usage in another place is not read",
     "U8.by the total, fields": FIGURES,

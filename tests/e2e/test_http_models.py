@@ -10,6 +10,8 @@ from threading import Thread
 import pytest
 
 from psych_runtime import (
+    EgressEvent,
+    HttpTransport,
     InMemoryStore,
     Limits,
     ModelPrice,
@@ -128,6 +130,18 @@ async def test_the_key_stands_in_no_record(store: Store) -> None:
     stored = b"".join(entry.body for entry in await store.read(run_id, 0))
     assert b"sk-secret-key" not in stored
     assert b"***" in stored
+
+
+async def test_the_audit_knows_whose_run_it_was(store: Store) -> None:
+    told: list[EgressEvent] = []
+    transport = HttpTransport(audit=told.append)
+    async with provider(said("Hi."), transport=transport) as (stub, client), at_work(store, client):
+        run_id = await begun(store, agent())
+        await ended(store, run_id)
+        assert [event.origin for event in told] == [stub.url]
+    (hop,) = told
+    assert (hop.tenant, hop.run_id, hop.purpose, hop.outcome) == ("acme", run_id, "model", "allowed")
+    assert (hop.path, hop.status, hop.bytes_out > 0) == (PATH, 200, True)
 
 
 async def test_what_a_provider_charges_is_what_is_recorded(store: Store) -> None:

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from psych_runtime.tools.granted import GrantedTools
 from psych_runtime.tools.offer import offer
 from psych_runtime.tools.registry import ToolRegistry
+from psych_runtime_core.clock import SystemClock
 from psych_runtime_core.messages import ToolClass
 from psych_runtime_core.spec.agent import AgentSpec
 from psych_runtime_core.spec.model import ModelRef
@@ -33,6 +35,10 @@ def registry() -> ToolRegistry:
     return tools
 
 
+def granted(tools: ToolRegistry) -> GrantedTools:
+    return GrantedTools(SPEC, tools, SystemClock())
+
+
 @pytest.mark.parametrize(
     ("permitted", "names"),
     [
@@ -43,7 +49,7 @@ def registry() -> ToolRegistry:
     ],
 )
 def test_an_offer_holds(permitted: Sequence[str] | None, names: list[str]) -> None:
-    offered = offer(SPEC, registry(), permitted)
+    offered = offer(granted(registry()), permitted)
     assert list(offered.tools) == names
     assert [each.name for each in offered.definitions] == names
     assert [each.name for each in offered.offered] == names
@@ -51,17 +57,18 @@ def test_an_offer_holds(permitted: Sequence[str] | None, names: list[str]) -> No
 
 def test_what_is_recorded_of_a_tool_is_its_class_and_a_digest_of_what_a_model_reads() -> None:
     tools = registry()
-    ask, pay = offer(SPEC, tools, None).offered
+    ask, pay = offer(granted(tools), None).offered
     assert (ask.tool_class, pay.tool_class) == (ToolClass.READ_ONLY, ToolClass.DESTRUCTIVE)
     assert ask.digest == pay.digest
     tools.unregister("ask")
     tools.register(look, name="ask", description="Asks.")
-    assert offer(SPEC, tools, None).offered[0].digest != ask.digest
+    assert offer(granted(tools), None).offered[0].digest != ask.digest
 
 
 def test_an_unchanged_tool_is_described_once() -> None:
     tools = registry()
-    first, second = offer(SPEC, tools, None), offer(SPEC, tools, None)
+    once = granted(tools)
+    first, second = offer(once, None), offer(once, None)
     for one, other in zip(
         first.definitions + first.offered, second.definitions + second.offered, strict=True
     ):

@@ -50,8 +50,8 @@ def _places() -> Iterator[WireCase]:
         pieces = zip(("Hel", "l", "o"), figures, strict=True)
         chunks = ({**text(piece), "usage": one} for piece, one in pieces)
         yield WireCase(f"U2.{name}", streamed(*chunks, finish()), COUNTED)
-    priced, nothing = {**USED, "cost": 0.5}, {"choices": [], "usage": {**ZEROS, "cost": 0}}
-    costly = streamed(text("Hello"), finish(usage=priced), nothing)
+    nothing: Figures = {"choices": [], "usage": {**ZEROS, "cost": 0}}
+    costly = streamed(text("Hello"), finish(usage={**USED, "cost": 0.5}), nothing)
     yield WireCase("U2.totals and their cost, then zeros", costly, paid(HALF))
     yield WireCase("U3.none", streamed(text("Hello"), finish()), HELLO)
     yield WireCase("U3.null", answering(None), HELLO)
