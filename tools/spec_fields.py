@@ -6,8 +6,9 @@ from typing import Any
 from pydantic.fields import FieldInfo
 
 from psych_runtime import AgentSpec, CodeTool, Limits, ModelRef, SpecModel, SuspensionPolicy
+from psych_runtime_core.spec.http_tool import HttpTool
 
-MODELS: tuple[type[SpecModel], ...] = (AgentSpec, CodeTool, ModelRef, Limits, SuspensionPolicy)
+MODELS: tuple[type[SpecModel], ...] = (AgentSpec, CodeTool, HttpTool, ModelRef, Limits, SuspensionPolicy)
 TYPES = {
     "string": "str",
     "integer": "int",
@@ -64,5 +65,7 @@ def _bounds(schema: Schema) -> Iterator[str]:
         yield f"{schema.get('minLength', 0):,} to {schema['maxLength']:,} characters"
     if "maxItems" in schema:
         yield f"at most {schema['maxItems']:,}"
+    if "maxProperties" in schema:
+        yield f"at most {schema['maxProperties']:,}"
     if "pattern" in schema:
         yield f"`{schema['pattern']}`"

@@ -65,6 +65,7 @@ async def answered(store: Store, model: FakeModel, given: AgentSpec) -> AnswerVi
         pytest.param(ALONE, ("look",), "tool", id="no schema beside tools"),
         pytest.param(ModelCapabilities(), (), "tool", id="a model nobody knows"),
         pytest.param(JSON, (), "prompted", id="JSON alone"),
+        pytest.param(JSON, ("look",), "prompted", id="JSON alone, and not beside tools"),
         pytest.param(PLAIN, (), "prompted", id="neither"),
     ],
 )
@@ -77,7 +78,7 @@ async def test_the_mode_follows_what_the_model_can(
     (call,) = only(ModelCallFinished, await records(store, view.run_id))
     request = model.last_request
     assert call.sent.output_mode == mode
-    assert (request.output_schema == ORDER) is (mode == "native" or able is JSON)
+    assert (request.output_schema == ORDER) is (mode == "native" or (able is JSON and not tools))
     assert ("final_answer" in [tool.name for tool in request.tools]) is (mode == "tool")
     system = request.messages[0]
     assert isinstance(system, SystemMessage)

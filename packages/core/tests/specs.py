@@ -58,6 +58,22 @@ def some_of(**fields: SearchStrategy[Any]) -> SearchStrategy[dict[str, Any]]:
 
 
 tools = some_of(kind=st.just("code"), interruptible=st.booleans(), timeout_seconds=st.none() | seconds)
+http_tools = st.fixed_dictionaries(
+    {
+        "kind": st.just("http"),
+        "description": prose.filter(bool),
+        "url": st.sampled_from(["https://a.example", "http://[::1]:8080/{a}/b-{c}?k={d}&l=m"]),
+    },
+    optional={
+        "method": st.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE"]),
+        "query": st.lists(names, max_size=3, unique=True),
+        "headers": st.dictionaries(st.sampled_from(["Accept", "X-Trace"]), st.just("a {b}")),
+        "credential": st.none() | names,
+        "annotations": st.lists(st.sampled_from(["write", "destructive"])),
+        "safe_to_retry": st.none() | st.booleans(),
+        "timeout_seconds": st.floats(0.5, 600),
+    },
+)
 limits = some_of(
     max_turns=st.integers(1, 10_000),
     deadline_seconds=seconds,
@@ -89,5 +105,5 @@ def spec_documents(draw: st.DrawFn) -> dict[str, Any]:
         **draw(optional),
         "name": draw(names),
         "model": {"model": "the model", **draw(models)},
-        "tools": [{"name": name, **draw(tools)} for name in granted],
+        "tools": [{"name": name, **draw(tools | http_tools)} for name in granted],
     }

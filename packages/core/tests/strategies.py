@@ -139,6 +139,23 @@ def _failed_models(draw: st.DrawFn) -> ModelCallFailed:
 
 
 @st.composite
+def _attachments(draw: st.DrawFn) -> f.ResultAttachment:
+    data = draw(maybe(st.binary(max_size=20)))
+    return f.ResultAttachment(
+        name=draw(names),
+        handle=draw(names),
+        content_type=draw(names),
+        size_bytes=0 if data is None else len(data),
+        observed_bytes=draw(st.integers(20, 2**40)),
+        truncated=draw(flags),
+        data=data,
+        stored=draw(st.sampled_from(("blob", "preview_only"))) if data is None else "inline",
+        sha256=draw(maybe(digests)),
+        readable=draw(flags),
+    )
+
+
+@st.composite
 def _finished_calls(draw: st.DrawFn) -> ToolCallFinished:
     outcome = draw(st.sampled_from(f.ToolOutcome))
     failed = outcome in {f.ToolOutcome.ERROR, f.ToolOutcome.REFUSED}
@@ -154,6 +171,7 @@ def _finished_calls(draw: st.DrawFn) -> ToolCallFinished:
         answer_digest=draw(digests) if outcome in ANSWERED else None,
         preview=draw(maybe(texts)),
         result_bytes=draw(numbers),
+        attachments=draw(st.lists(_attachments(), max_size=3).map(tuple)),
     )
 
 

@@ -276,6 +276,11 @@ def test_an_erased_record_reads_empty_where_it_had_content() -> None:
     assert (len(answer.calls), answer.usage_reported) == (1, True)
     assert isinstance(result, ToolCallFinished)
     assert (result.result, result.preview, result.answer_digest) == (None, None, "a" * 64)
+    assert [(file.name, file.data, file.stored) for file in result.attachments] == [
+        ("chart.png", b"", "inline"),
+        ("log", b"", "preview_only"),
+    ]
+    assert result.media == ()
 
 
 def test_a_record_without_content_is_never_erased() -> None:

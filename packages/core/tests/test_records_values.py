@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from packages.core.tests.samples import BARE, FULL, LATER
+from psych_runtime_core.messages import TextPart
 from psych_runtime_core.records import Record
 from psych_runtime_core.records.facts import AnnouncedCall, ToolFailure
 from psych_runtime_core.records.record import RECORD_ADAPTER, RECORD_CLASSES
@@ -62,6 +63,15 @@ def test_a_name_that_a_model_wrote_is_cut() -> None:
 
 # --- bounds ----------------------------------------------------------------------------------------------
 
+ATTACHED: dict[str, Any] = {
+    "name": "a",
+    "handle": "out_1",
+    "content_type": "text/plain",
+    "size_bytes": 1,
+    "observed_bytes": 1,
+    "data": b"x",
+    "stored": "inline",
+}
 BOUNDS: list[tuple[str, dict[str, Any]]] = [
     ("run_admitted", {"digest_salt": bytes(15)}),
     ("run_admitted", {"idempotency_key": ""}),
@@ -82,6 +92,13 @@ BOUNDS: list[tuple[str, dict[str, Any]]] = [
     ("tool_call_finished", {"duration_seconds": -0.1}),
     ("tool_call_finished", {"duration_seconds": float("inf")}),
     ("tool_call_finished", {"preview": "x" * 4_001}),
+    ("tool_call_finished", {"attachments": [ATTACHED] * 513}),
+    ("tool_call_finished", {"attachments": [{**ATTACHED, "name": ""}]}),
+    ("tool_call_finished", {"attachments": [{**ATTACHED, "name": "x" * 513}]}),
+    ("tool_call_finished", {"attachments": [{**ATTACHED, "handle": "x" * 257}]}),
+    ("tool_call_finished", {"attachments": [{**ATTACHED, "content_type": "x" * 129}]}),
+    ("tool_call_finished", {"attachments": [{**ATTACHED, "stored": "elsewhere"}]}),
+    ("tool_call_finished", {"media": [TextPart(text="no file")]}),
     ("suspended", {"question": "x" * 8_193}),
     ("suspended", {"reason": "boredom"}),
     ("resumed", {"payload": "text"}),
@@ -110,6 +127,9 @@ TOGETHER: list[tuple[str, dict[str, Any], str]] = [
     ("tool_call_finished", {"failure": ToolFailure(kind="k")}, "an ok has none"),
     ("tool_call_finished", {"answer_digest": None}, "an ok has a digest"),
     ("tool_call_finished", {"outcome": "unknown"}, "an unknown has no digest"),
+    ("tool_call_finished", {"attachments": [{**ATTACHED, "data": None}]}, "an inline file has its data"),
+    ("tool_call_finished", {"attachments": [{**ATTACHED, "stored": "blob"}]}, "another has none"),
+    ("tool_call_finished", {"attachments": [{**ATTACHED, "observed_bytes": 0}]}, "a file did not grow"),
     ("resumed", {"approved": False}, "only an approval edits"),
     ("resumed", {"approved": None, "arguments": None}, "only a decision is remembered"),
 ]

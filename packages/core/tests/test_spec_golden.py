@@ -14,6 +14,7 @@ from pydantic import BaseModel, create_model
 from psych_runtime_core.jsonvalue import decode_json, encode_json
 from psych_runtime_core.spec.agent import AgentSpec
 from psych_runtime_core.spec.document import read_spec, spec_json_schema
+from psych_runtime_core.spec.http_tool import HttpTool
 from psych_runtime_core.spec.limits import Limits
 from psych_runtime_core.spec.model import ModelRef
 from psych_runtime_core.spec.policies import SuspensionPolicy
@@ -24,7 +25,8 @@ GOLDEN = Path(__file__).parent / "golden"
 STORED: list[dict[str, Any]] = json.loads((GOLDEN / "spec-hashes.json").read_text())
 FIELDS: dict[str, dict[str, dict[str, Any]]] = json.loads((GOLDEN / "spec-fields.json").read_text())
 MODELS: dict[str, type[BaseModel]] = {
-    model.__name__: model for model in (AgentSpec, ModelRef, CodeTool, Limits, SuspensionPolicy)
+    model.__name__: model
+    for model in (AgentSpec, ModelRef, CodeTool, HttpTool, Limits, SuspensionPolicy)
 }
 stored = pytest.mark.parametrize("entry", [pytest.param(entry, id=entry["title"]) for entry in STORED])
 
@@ -82,7 +84,7 @@ def next_release() -> Any:
         model=(grown(ModelRef), ...),
         limits=(limits, limits()),
         suspension=(suspension, suspension()),
-        tools=(GenericAlias(tuple, (grown(CodeTool), ...)), ()),
+        tools=(GenericAlias(tuple, (grown(CodeTool) | grown(HttpTool), ...)), ()),
     )
 
 

@@ -17,6 +17,7 @@ from psych_runtime_core.jsonvalue import Json, decode_json
 from psych_runtime_core.spec.agent import AgentSpec
 from psych_runtime_core.spec.base import SpecModel
 from psych_runtime_core.spec.document import read_spec
+from psych_runtime_core.spec.http_tool import HttpTool
 from psych_runtime_core.spec.limits import Limits
 from psych_runtime_core.spec.model import ModelRef
 from psych_runtime_core.spec.policies import SuspensionPolicy
@@ -103,6 +104,30 @@ def test_every_way_to_build_a_spec_gives_one_hash(document: dict[str, Any]) -> N
     assert all(way == spec and compute_hash(way) == version.hash for way in ways)
 
 
+HTTP: dict[str, Any] = {"kind": "http", "name": "t", "description": "d", "url": "https://a.example/b"}
+HTTP_CHANGES: list[dict[str, Any]] = [
+    {},
+    {"name": "u"},
+    {"description": "d "},
+    {"url": "https://a.example/{b}"},
+    {"method": "GET"},
+    {"input_schema": {"type": "object"}},
+    {"query": ["a", "b"]},
+    {"query": ["b", "a"]},
+    {"headers": {"a": "x"}},
+    {"headers": {"A": "x"}},
+    {"headers": {"a": "x "}},
+    {"credential": "c"},
+    {"credential_header": "x-auth"},
+    {"credential_scheme": ""},
+    {"idempotency_header": "idempotency-key"},
+    {"annotations": ["write"]},
+    {"annotations": ["write", "destructive"]},
+    {"safe_to_retry": False},
+    {"safe_to_retry": True},
+    {"timeout_seconds": 1},
+    {"interruptible": False},
+]
 CHANGES: list[dict[str, Any]] = [
     {"name": "other"},
     {"description": "other"},
@@ -129,6 +154,7 @@ CHANGES: list[dict[str, Any]] = [
     {"tools": [{"name": "t"}]},
     {"tools": [{"name": "t", "interruptible": False}]},
     {"tools": [{"name": "t", "timeout_seconds": 1}]},
+    *({"tools": [{**HTTP, **change}]} for change in HTTP_CHANGES),
     *({"limits": {name: 5}} for name in Limits.model_fields),
     {"suspension": {"approval_expires_seconds": 1}},
     {"input_schema": {}},
@@ -142,7 +168,7 @@ def test_every_single_change_moves_the_hash() -> None:
     assert len(set(hashes)) == len(hashes)
 
 
-@pytest.mark.parametrize("model", [AgentSpec, ModelRef, CodeTool, Limits, SuspensionPolicy])
+@pytest.mark.parametrize("model", [AgentSpec, ModelRef, CodeTool, HttpTool, Limits, SuspensionPolicy])
 def test_every_field_is_among_those_changes(model: type[SpecModel]) -> None:
     assert not [name for name in model.model_fields if name != "kind" and f"'{name}'" not in str(CHANGES)]
 

@@ -180,6 +180,38 @@ TEXTS = {
         "cannot go on",
         "Check its",
     ),
+    "http_error": (
+        wording.http_error("503 Service Unavailable", "try later", transient=True),
+        "answered 503 Service Unavailable. It said: try later.",
+        "once more may help",
+        "another way",
+    ),
+    "http_error, with nothing said": (
+        wording.http_error("404 Not Found", " ", transient=False),
+        "answered 404 Not Found.",
+        "fail again",
+        "Change something",
+    ),
+    "http_redirect": (
+        wording.http_redirect("302 Found", "https://elsewhere.example:443"),
+        "302 Found, which leads to https://elsewhere.example:443",
+        "answered like that again",
+        "address has moved",
+    ),
+    "no_reply": (wording.no_reply(2.5), "no whole reply within 2.5 seconds.", "once more", "another way"),
+    "credential_not_found": (
+        wording.credential_not_found("crm"),
+        "'crm'",
+        "again does not help",
+        "Tell the user",
+    ),
+    "credential_unavailable": (
+        wording.credential_unavailable("crm", "VaultSealed", transient=False),
+        "'crm' could not be looked up: VaultSealed. Nothing was sent.",
+        "fail again",
+        "Change something",
+    ),
+    "too_many_files": (wording.too_many_files(512), "did run", "ends the same way", "Ask it for less"),
     "aborted": (ABORTED, "stopped before its end", "again may do", "Check what was done"),
     "unknown": (UNKNOWN, "its end was not seen", "Do not repeat", "Check first"),
 }
@@ -226,6 +258,7 @@ def test_every_sentence_stands_in_the_table() -> None:
             id="message in a row",
         ),
         pytest.param(lambda: wording.result_not_serialisable(HUGE), "less.", id="place"),
+        pytest.param(lambda: wording.http_error("200", HUGE, transient=False), "way.", id="reply"),
         pytest.param(lambda: wording.blob_store_required(1, 1, HUGE), "… [truncated]", id="preview"),
         pytest.param(lambda: wording.bad_input(HUGE), "that fits.", id="violations"),
         pytest.param(

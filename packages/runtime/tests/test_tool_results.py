@@ -6,7 +6,7 @@ import enum
 import json
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
@@ -24,6 +24,7 @@ from typing_extensions import TypedDict
 
 from psych_runtime.tools import convert as convert_module
 from psych_runtime.tools.convert import Converted, convert
+from psych_runtime.tools.output import File, ToolOutput
 from psych_runtime.tools.problem import Problem
 from psych_runtime_core.engine import wording
 from psych_runtime_core.frozen import MAX_DEPTH
@@ -251,7 +252,21 @@ class Unbound:
         pytest.param(lambda: {float("nan")}, "result: nan has no JSON form", id="NaN in a set"),
         pytest.param(lambda: Decimal("NaN"), "result: NaN has no JSON form", id="a Decimal NaN"),
         pytest.param(lambda: 10**4_300, "an int of more than 4,300 digits", id="an endless int"),
-        pytest.param(lambda: b"ab", "result: a value of type bytes has no JSON form", id="bytes"),
+        pytest.param(
+            lambda: {"a": b"ab"},
+            "result['a']: a value of type bytes stands inside a result: return it alone, or as a File in",
+            id="bytes within",
+        ),
+        pytest.param(
+            lambda: [File("a", "text/plain", b"")],
+            "result[0]: a value of type File stands inside a result",
+            id="a file within",
+        ),
+        pytest.param(
+            lambda: ToolOutput(ToolOutput()),
+            "result: a value of type ToolOutput stands inside a result",
+            id="an output within",
+        ),
         pytest.param(
             lambda: [Opaque()], "result[0]: a value of type Opaque has no JSON form", id="an object"
         ),
@@ -339,6 +354,6 @@ def test_no_value_raises_and_every_result_is_its_bytes(value: Any) -> None:
     if isinstance(converted, Converted):
         assert json.loads(converted.encoded) == converted.value
         assert encode_json(converted.value) == converted.encoded
-        assert convert(converted.value) == converted
+        assert convert(converted.value) == replace(converted, files=())
     else:
         assert converted.kind is FailureKind.RESULT_NOT_SERIALISABLE

@@ -133,7 +133,7 @@ class ResultAttachment(FactModel):
     size_bytes: Count
     observed_bytes: Count
     truncated: bool = False
-    # Erased, an inline one stays one.
+    # Erased, an inline one stays one, and any other has none still.
     data: Annotated[Bytes | None, Content(b"")] = None
     stored: Literal["inline", "blob", "preview_only"]
     sha256: Digest | None = None
@@ -141,7 +141,7 @@ class ResultAttachment(FactModel):
 
     @model_validator(mode="after")
     def _data_is_inline(self) -> Self:
-        if (self.stored == "inline") != (self.data is not None):
+        if self.data is None if self.stored == "inline" else self.data:
             raise ValueError("an attachment has its data when it is stored inline, and only then")
         if self.observed_bytes < self.size_bytes:
             raise ValueError("an attachment has no more bytes than its tool gave")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from psych_runtime.attempt.context import AttemptContext
-from psych_runtime.model.structured import asked_mode, schema_on_the_wire
+from psych_runtime.model.structured import asked_mode, goes_along
 from psych_runtime.tools.offer import Offer
 from psych_runtime.tools.offered import offered_tool
 from psych_runtime_core.engine import wording
@@ -90,7 +90,7 @@ class Asking:
             tools=tuple(one.definition for one in self.listed),
             tool_choice=bound if self.listed else "auto",
             parallel_tool_calls=ref.parallel_tool_calls,
-            output_schema=schema_on_the_wire(self.mode, self.able, _schema(self.attempt)),
+            output_schema=_schema(self.attempt) if self._binds else None,
             temperature=ref.temperature,
             top_p=ref.top_p,
             max_output_tokens=ref.max_output_tokens,
@@ -115,6 +115,10 @@ class Asking:
             failures=failures,
             cache_key=hashlib.sha256(thread.encode()).hexdigest(),
         )
+
+    @property
+    def _binds(self) -> bool:
+        return goes_along(self.mode, self.able, with_tools=bool(self.listed))
 
 
 def _schema(attempt: AttemptContext) -> FrozenDict | None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from psych_runtime_core.errors import ModelError, ModelErrorKind
-from psych_runtime_core.jsonvalue import Json
 from psych_runtime_core.ports.model import ModelCapabilities
 from psych_runtime_core.records.facts import AskedMode
 from psych_runtime_core.spec.model import OutputMode
@@ -26,13 +23,10 @@ def asked_mode(wanted: OutputMode, able: ModelCapabilities, *, with_tools: bool)
     return wanted
 
 
-def schema_on_the_wire(
-    mode: AskedMode | None, able: ModelCapabilities, schema: Mapping[str, Json] | None
-) -> Mapping[str, Json] | None:
-    """The schema that goes along: to bind the answer, or for a promise of JSON where no more is to be had."""
-    if mode == "native" or (mode == "prompted" and able.structured_output == "json"):
-        return schema
-    return None
+def goes_along(mode: AskedMode | None, able: ModelCapabilities, *, with_tools: bool) -> bool:
+    """Whether the schema is sent: to bind the answer, or for a promise of JSON where no more is to be had."""
+    promised = able.structured_output == "json" and (able.structured_with_tools or not with_tools)
+    return mode == "native" or (mode == "prompted" and promised)
 
 
 def _unsupported(why: str) -> ModelError:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+from psych_runtime.tools.context import ToolContext
 from psych_runtime_core.errors import ToolSchemaError
 
 
@@ -59,6 +60,7 @@ _ADVICE: tuple[tuple[tuple[Any, ...], str], ...] = (
     ),
     ((range,), "write two parameters, `start: int, stop: int`"),
     ((complex,), "write two parameters, `real: float, imag: float`"),
+    ((ToolContext,), "write `context: ToolContext`, a parameter of its own that is filled in for the tool"),
 )
 
 
