@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix bench wheels
+.PHONY: help setup demo test check chaos fix bench wheels
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,6 +18,9 @@ test: setup  ## the whole gate
 
 check: setup  ## its fast half: lock, style, imports, house, types, unit
 	@$(VENV) tools/gate.py --only lock,style,imports,house,types,unit
+
+chaos: setup  ## Runs through a real LiteLLM proxy, in an environment of its own, .chaos
+	@$(VENV) tools/chaos.py
 
 fix: setup  ## format, and fix what ruff can
 	@$(VENV) -m ruff check --fix --exit-zero --quiet .

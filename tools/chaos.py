@@ -1,9 +1,10 @@
 """Drives Runs through a real LiteLLM proxy, which stands in an environment of its own: `.chaos`."""
 
 import hashlib
-import subprocess
+import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from bootstrap import ROOT, Missing, find_uv, install_uv, run
 
@@ -15,15 +16,15 @@ STAMP = HOME / ".made"
 PATIENCE = ("--timeout", "300", "-o", "faulthandler_timeout=0")
 
 
-def main(arguments: Sequence[str] = ()) -> int:
-    """Make `.chaos` if need be, then run the tests; `arguments` are pytest's."""
+def main(arguments: Sequence[str] = ()) -> NoReturn:
+    """Make `.chaos` if need be, then become its tests; `arguments` are pytest's."""
     try:
         setup()
     except Missing as missing:
-        print(f"chaos: {missing}", file=sys.stderr)
-        return 1
+        sys.exit(f"chaos: {missing}")
+    os.chdir(ROOT)
     command = [sys.executable, "-m", "pytest", "--no-header", *PATIENCE, str(TESTS), *arguments]
-    return subprocess.run(command, cwd=ROOT, check=False).returncode
+    os.execv(sys.executable, command)
 
 
 def setup() -> None:
@@ -49,4 +50,4 @@ def install(uv: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])

@@ -6,15 +6,17 @@ from pathlib import Path
 import pytest
 
 from psych_runtime import OpenAICompatibleClient, Store, open_store
-from psych_runtime.testing.http_stub import HttpStub
+from psych_runtime.testing.http_stub import HttpStub, Reply
 from tests.chaos import proxy
-from tests.chaos.stage import Provider
+from tests.chaos.stage import Provider, client_of
 
 
 @pytest.fixture(scope="session")
 async def stub() -> AsyncGenerator[HttpStub]:
     """What the proxy takes for the provider. Of the session, as the proxy is, so all share one event loop."""
     async with HttpStub() as stub:
+        # The proxy asks by itself now and then.
+        stub.on("GET", "/v1/models", Reply(json={"object": "list", "data": []}))
         yield stub
 
 
@@ -34,9 +36,8 @@ def provider(stub: HttpStub) -> Provider:
 
 @pytest.fixture
 async def client(proxy_url: str) -> AsyncGenerator[OpenAICompatibleClient]:
-    client = OpenAICompatibleClient(base_url=f"{proxy_url}/v1", api_key=proxy.KEY)
-    yield client
-    await client.transport.aclose()
+    async with client_of(proxy_url) as client:
+        yield client
 
 
 @pytest.fixture(params=["memory", "sqlite"])

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from threading import Thread
 
+STDIN = 0
 GRACE_SECONDS = 5.0
 
 
@@ -23,7 +24,8 @@ def main(command: Sequence[str]) -> int:
 
 def end_with_stdin(child: subprocess.Popen[bytes]) -> None:
     """Ask it to stop once nobody can want it any more, and make it stop soon after."""
-    sys.stdin.buffer.read()
+    while os.read(STDIN, 1_024):
+        pass
     signalled(child, signal.SIGTERM)
     with suppress(subprocess.TimeoutExpired):
         child.wait(GRACE_SECONDS)

@@ -231,8 +231,8 @@ def test_a_body_may_be_as_large_as_the_limit_and_no_larger() -> None:
 
 
 def test_the_size_is_judged_before_sealing() -> None:
-    call = FULL["tool_call_finished"].model_copy(update={"result": "x" * (MAX_BODY_BYTES - 600)})
-    assert len(encode(call, after=GENESIS, scope=SCOPE, codec=SealingCodec()).body) > MAX_BODY_BYTES - 600
+    call = FULL["tool_call_finished"].model_copy(update={"result": "x" * (MAX_BODY_BYTES - 1_600)})
+    assert len(encode(call, after=GENESIS, scope=SCOPE, codec=SealingCodec()).body) > MAX_BODY_BYTES - 1_600
 
 
 def test_a_record_is_stamped_before_it_is_written() -> None:

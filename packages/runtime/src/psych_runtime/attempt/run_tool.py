@@ -12,7 +12,6 @@ from psych_runtime.attempt.first import first_of, within
 from psych_runtime.attempt.probe_tool import ask_once
 from psych_runtime.attempt.tool_context import context_of
 from psych_runtime.attempt.tool_results import ResultMaker
-from psych_runtime.egress.audit import run_in_audit
 from psych_runtime.tools.context import ToolContext, secrets_of
 from psych_runtime.tools.ending import Ending, Raised, Returned, Unheard
 from psych_runtime.tools.invoke import CodeRun
@@ -49,8 +48,7 @@ class _Execution:
         tool, clock = self.begun.tool, self.attempt.clock
         threads = None if tool.is_async else self.attempt.runtime.threads
         context, started_at = self.context, clock.monotonic()
-        with run_in_audit(self.attempt.state.run_id):
-            code = CodeRun(tool.bind(self.begun.arguments, context), threads=threads, context=context)
+        code = CodeRun(tool.bind(self.begun.arguments, context), threads=threads, context=context)
         try:
             end = await self._end(code)
         except asyncio.CancelledError:

@@ -30,5 +30,5 @@ def goes_along(mode: AskedMode | None, able: ModelCapabilities, *, with_tools: b
 
 
 def _unsupported(why: str) -> ModelError:
-    message = f"this model does not take the Spec's output_mode: {why}; use output_mode='auto' or another model"
+    message = f"this model cannot do as the Spec's output_mode says: {why}; use 'auto', or another model"
     return ModelError(ModelErrorKind.PERMANENT, message, code="unsupported_output")
