@@ -52,17 +52,12 @@ def stages() -> tuple[Stage, ...]:
         Stage("imports", 10, ((str(SCRIPTS / "lint-imports"), "--no-logo"),)),
         pytest_stage("house", 20, "tests/house"),
         Stage("types", 120, (module("mypy"), module("pyright")), beside_next=True),
-        pytest_stage("unit", 120, *(str(p.relative_to(ROOT)) for p in distributions("tests"))),
-        pytest_stage("stores", 180, "tests/stores"),
+        pytest_stage("unit", 120, *(str(p.relative_to(ROOT)) for p in sorted(ROOT.glob("packages/*/tests")))),
+        pytest_stage("contract", 180, "tests-contract/tests", "tests/stores"),
         pytest_stage("e2e", 200, "tests/e2e"),
         pytest_stage("kit", 90, "tests/kit"),
         Stage("wheels", 60, ((sys.executable, "tools/release_check.py"),)),
     )
-
-
-def distributions(folder: str) -> list[Path]:
-    """That folder of every distribution."""
-    return [*sorted(ROOT.glob(f"packages/*/{folder}")), ROOT / "tests-contract" / folder]
 
 
 def module(name: str, *arguments: str) -> Command:

@@ -1,9 +1,9 @@
 """HTTP tools through a whole Worker: what is sent, what is recorded, what is refused, what survives."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -34,8 +34,6 @@ from psych_runtime_core.ids import ToolCallId, derive_idempotency_key
 from psych_runtime_core.jsonvalue import JsonObject
 from psych_runtime_core.messages import ToolClass, ToolDefinition
 from psych_runtime_core.ports.egress import EgressEvent
-from psych_runtime_core.ports.store import Write
-from psych_runtime_core.records import Head
 from psych_runtime_core.records.facts import OfferedTool
 from psych_runtime_core.records.tool import ToolCallFinished, ToolCallStarted
 from psych_runtime_core.records.turn import ModelCallFinished
@@ -43,6 +41,7 @@ from psych_runtime_core.spec.http_tool import HttpTool
 from psych_runtime_core.spec.tools import CodeTool
 from tests.e2e.stage import ACME, at_work, ended, only, results, seen
 
+T = TypeVar("T")
 ORDER = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
 
 
@@ -254,13 +253,13 @@ async def test_an_abort_cuts_a_call_that_hangs(store: Store) -> None:
 
 async def test_nothing_is_sent_after_the_deadline(store: Store) -> None:
     async with HttpStub() as stub:
-        stub.on("GET", "/orders/7", Reply(status=503, headers={"Retry-After": "1"}))
-        spec = clerk(order(stub), limits=Limits(deadline_seconds=1.5))
+        stub.on("GET", "/orders/7", Reply(status=503, headers={"Retry-After": "60"}))
+        spec = clerk(order(stub), limits=Limits(deadline_seconds=60))
         run_id = await served(store, spec, asking())
         assert len(stub.requests) == 1
     end = await the_end(store, run_id)
     assert end.failure is not None
-    assert (end.failure.kind, end.failure.code, end.failure.retry_after_seconds) == ("http_error", "503", 1.0)
+    assert (end.failure.kind, end.failure.code, end.failure.retry_after_seconds) == ("http_error", "503", 60.0)
 
 
 # --- crashes ---------------------------------------------------------------------------------------------
@@ -273,10 +272,10 @@ class Dying(StoreProxy):
         super().__init__(store)
         self._replied = replied
 
-    async def commit(self, writes: Sequence[Write]) -> tuple[Head, ...]:
+    async def _through(self, name: str, call: Callable[[], Awaitable[T]]) -> T:
         if self._replied.is_set():
-            raise StoreUnavailable("commit", "no route", "none")
-        return await super().commit(writes)
+            raise StoreUnavailable(name, "no route", "none")
+        return await call()
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""A stranger's program that tests of ours talk to stays in its own environment, and brings nothing of ours."""
+"""A stranger's program that our tests talk to stays in its own environment, and brings nothing of ours."""
 
 import re
 from pathlib import Path

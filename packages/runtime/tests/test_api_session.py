@@ -170,8 +170,9 @@ async def test_the_tools_of_a_session_leave_a_given_registry_as_it_was() -> None
 
 async def test_an_unknown_keyword_is_a_type_error() -> None:
     make: Callable[..., Any] = session
-    with pytest.raises(TypeError):
-        make(FakeModel(), colour="red")
+    with pytest.raises(TypeError, match="colour"):
+        async with make(FakeModel(), colour="red"):
+            pass
 
 
 async def test_a_store_with_another_clock_is_refused() -> None:
@@ -351,7 +352,7 @@ async def test_a_tool_may_ask_another_session() -> None:
     async def tool() -> str:
         """Asks elsewhere."""
         async with session(FakeModel().turn("from elsewhere"), concurrency=1) as other:
-            return (await other.ask(SPEC, "hello")).result()
+            return str((await other.ask(SPEC, "hello")).result())
 
     model = calling("tool")
     async with session(model, tools=[tool], concurrency=1) as psych:

@@ -38,9 +38,9 @@ async def permitted(policy: Policy, scope: Scope) -> Sequence[str] | None:
 async def _bounded(ask: Callable[[], Awaitable[object]], fits: Callable[[object], T], denial: T) -> T:
     try:
         return await verdict_of(ask, fits, POLICY_SECONDS)
-    except NoVerdict:
+    except NoVerdict as none:
         # The operator learns why; a model learns only that it is not allowed.
-        logger.exception("the Policy failed, so it denies")
+        logger.error("the Policy failed, so it denies", exc_info=none.__cause__)
         return denial
 
 

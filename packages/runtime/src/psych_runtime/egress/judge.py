@@ -43,8 +43,8 @@ async def _bounded(policy: EgressPolicy, request: EgressRequest, address: IPAddr
 
     try:
         return await verdict_of(ask, partial(_decided, policy), POLICY_SECONDS)
-    except NoVerdict:
-        logger.exception("the egress policy failed, so it denies")
+    except NoVerdict as none:
+        logger.error("the egress policy failed, so it denies", exc_info=none.__cause__)
         return EgressDecision(False, f"{_named(policy)} failed, so it denies; the log has its error")
 
 

@@ -51,20 +51,31 @@ class Passage:
     async def more(self) -> bytes | None:
         """The next bytes of the body as they came, None at its end."""
         assert self._wire is not None
-        with self.bounded():
+        if self._bounds.total is not None:
+            with self.bounded():
+                return await anext(self._wire, None)
+        try:
+            # A stream has thousands of pieces, and usually no end of time: each costs no more than it must.
             return await anext(self._wire, None)
+        except WIRE_ERRORS as error:
+            raise self._failure(error) from error
 
     @contextmanager
     def bounded(self) -> Generator[None]:
         """Within it, a wait ends at the deadline of the whole, and errors of the wire become ours."""
-        hop, (steps, total, deadline) = self.hop, self._bounds
+        _, total, deadline = self._bounds
         try:
             with anyio.CancelScope(deadline=deadline) as scope:
                 yield
         except WIRE_ERRORS as error:
-            raise failure(error, Progress(self.origin, hop.sent, hop.seconds, steps)) from error
+            raise self._failure(error) from error
         if scope.cancelled_caught:
-            raise RequestFailed(self.origin, "total", f"it was not done within {total:g} s", sent=hop.sent)
+            detail = f"it was not done within {total:g} s"
+            raise RequestFailed(self.origin, "total", detail, sent=self.hop.sent)
+
+    def _failure(self, error: Exception) -> RequestFailed:
+        hop = self.hop
+        return failure(error, Progress(self.origin, hop.sent, hop.seconds, self._bounds.steps))
 
     async def end(self, error: BaseException | None = None) -> None:
         """Let go of everything, and tell of it. Only the first call counts."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from codecs import getincrementaldecoder
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 import httpx2
 
@@ -16,8 +15,7 @@ from psych_runtime_core.errors import ResponseTooLarge
 _UTF8 = getincrementaldecoder("utf-8-sig")
 
 
-@dataclass(frozen=True, slots=True)
-class ServerEvent:
+class ServerEvent(NamedTuple):
     """One event. `whole` False: the body ended inside it, so its data may be cut."""
 
     name: str

@@ -48,7 +48,7 @@ class Calls:
     def release(self) -> list[ToolCallDelta]:
         """Announces all that have a name: something else of the answer comes now."""
         self._due = len(self._calls)
-        return self._announce()
+        return self._announce() if self._announced < self._due else []
 
     def end(self) -> list[ToolCallDelta]:
         """All that is left. Raises `Unreadable` for a call that never got a name."""

@@ -40,6 +40,10 @@ _SOME_PICTURE = "image/x-unknown"
 
 def content_pieces(content: object) -> Iterator[ContentPiece]:
     """What `content` says, in its order; parts of a kind that nobody knows are kept as they are."""
+    if isinstance(content, str):
+        if content:
+            yield TextDelta(content)
+        return
     for part in items(content) or (content,):
         yield from _part_pieces(part)
 

@@ -8,11 +8,14 @@ from typing import TypeAlias
 from psych_runtime.model.chat_content import ContentPiece, content_pieces, image_pieces
 from psych_runtime.model.chat_fragments import Fragment, fragment_of
 from psych_runtime.model.chat_numbers import count_of
-from psych_runtime.model.chat_reasoning import ReasoningItem, reasoning_pieces, written
+from psych_runtime.model.chat_reasoning import THOUGHTS, ReasoningItem, reasoning_pieces, written
 from psych_runtime.model.chat_shapes import NOTHING, Object, items, members
 from psych_runtime_core.ports.model import RefusalDelta
 
 Piece: TypeAlias = ContentPiece | ReasoningItem | Fragment
+
+# What stands beside the content. A stream has thousands of deltas, nearly all of content alone.
+_RARE = frozenset({"refusal", "images", "tool_calls", "function_call"})
 
 
 def choice_of(chunk: Object) -> Object:
@@ -26,13 +29,15 @@ def pieces_of(delta: object, *, whole: bool = False) -> Iterator[Piece]:
     said = members(delta)
     if not said:
         return
-    yield from reasoning_pieces(said)
+    if not THOUGHTS.isdisjoint(said):
+        yield from reasoning_pieces(said)
     yield from content_pieces(said.get("content"))
-    refusal = written(said.get("refusal"))
-    if refusal:
-        yield RefusalDelta(refusal)
-    yield from image_pieces(said.get("images"))
-    yield from _fragments(said, whole)
+    if not _RARE.isdisjoint(said):
+        refusal = written(said.get("refusal"))
+        if refusal:
+            yield RefusalDelta(refusal)
+        yield from image_pieces(said.get("images"))
+        yield from _fragments(said, whole)
 
 
 def _fragments(delta: Object, whole: bool) -> Iterator[Fragment]:

@@ -14,6 +14,9 @@ from psych_runtime_core.messages import FinishReason
 from psych_runtime_core.ports.model import StreamDone
 from psych_runtime_core.usage import Cost, Usage
 
+# Where figures stand beside `usage`. Few chunks of many have any.
+_FIGURES = frozenset({"cost", "x_groq", "_hidden_params"})
+
 
 class Ending:
     """The last of each that says something: providers repeat figures, count up, and end with zeros."""
@@ -27,6 +30,8 @@ class Ending:
 
     def read_figures(self, chunk: Object, choice: Object) -> None:
         """Take usage and cost."""
+        if chunk.get("usage") is None and "usage" not in choice and _FIGURES.isdisjoint(chunk):
+            return
         self._usage = usage_in(chunk, choice) or self._usage
         amount = cost_in(chunk)
         # Zero is a price, and after a price it is one of the zeros at the end.
@@ -41,7 +46,7 @@ class Ending:
                 self._names[key] = name
         word: object = choice.get("finish_reason")
         # A `false` on every chunk would make each of them the last.
-        if not isinstance(word, bool):
+        if word is not None and not isinstance(word, bool):
             self.word = without_surrogates(text_of(word)) or self.word
 
     def done(self, reason: FinishReason) -> StreamDone:

@@ -17,6 +17,8 @@ _MAX_WHOLE_DIGITS = 14
 
 def count_of(value: object) -> int | None:
     """A whole number from 0, out of a number or of digits; None for anything else."""
+    if type(value) is int:
+        return value if 0 <= value < _TOO_MANY else None
     if isinstance(value, str):
         digits = value.strip()
         value = int(digits) if _DIGITS.fullmatch(digits) else None

@@ -58,6 +58,8 @@ class Order:
     def take(self, piece: Piece, chunk: int) -> list[StreamEvent]:
         """The events that `piece`, of the chunk with that number, lets out. Raises `Unreadable`."""
         match piece:
+            case TextDelta() | RefusalDelta():
+                return self._more(type(piece), piece.text)
             case Fragment():
                 deltas = self._calls.take(piece, chunk)
                 begins = any(delta.name for delta in deltas)
@@ -71,8 +73,6 @@ class Order:
                 return [*self._close(), *self._calls.release(), piece]
             case ReasoningDelta():
                 return self._thought(piece)
-            case TextDelta() | RefusalDelta():
-                return self._more(type(piece), piece.text)
 
     def end(self) -> list[StreamEvent]:
         """All that waited. Raises `Unreadable` for a call that never got a name."""
@@ -81,10 +81,11 @@ class Order:
     def _more(self, kind: type[Prose], text: str) -> list[StreamEvent]:
         self._said.add(kind)
         calls = self._calls.release()
-        events: list[StreamEvent] = [*(self._close() if calls or kind is not self._prose else ()), *calls]
+        goes_on = kind is self._prose and not calls
+        before: list[StreamEvent] = [] if goes_on else [*self._close(), *calls]
         self._prose = kind
         whole = self._text.feed(text)
-        return [*events, kind(whole)] if whole else events
+        return [*before, kind(whole)] if whole else before
 
     def _thought(self, piece: ReasoningDelta) -> list[StreamEvent]:
         """More reasoning, of the field that showed some first: any other says the same again."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from psych_runtime.model.chat_errors import Asked
 from psych_runtime.model.error_words import excerpt
@@ -15,8 +14,7 @@ from psych_runtime_core.errors import ModelErrorKind
 Chunk = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Payload:
+class Payload(NamedTuple):
     """What one event holds. `done` is the mark that ends a stream; nothing behind it is read."""
 
     chunks: tuple[Chunk, ...] = ()
@@ -72,7 +70,7 @@ def _objects(value: object) -> tuple[Chunk, ...]:
 
 
 def _is_chunk(value: object) -> TypeGuard[Chunk]:
-    return isinstance(value, Mapping)
+    return isinstance(value, dict)
 
 
 def _decimal(text: str) -> Decimal:
@@ -85,4 +83,12 @@ def _decimal(text: str) -> Decimal:
 
 # NaN and Infinity are read too: a provider that does not know a price writes them beside a good answer. Not
 # strict: some write a control character of a text as it is.
-_decoded = json.JSONDecoder(strict=False, parse_float=_decimal, parse_constant=Decimal).decode
+_DECODER = json.JSONDecoder(strict=False, parse_float=_decimal, parse_constant=Decimal)
+
+
+def _decoded(text: str) -> object:
+    """The JSON that `text` is, from its first character to its last."""
+    value, end = _DECODER.raw_decode(text)
+    if end < len(text):
+        raise ValueError("more text comes behind the JSON")
+    return value

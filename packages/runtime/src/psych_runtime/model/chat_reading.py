@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from psych_runtime.egress.sse import ServerEvent, server_events
 from psych_runtime.model.chat_errors import Asked, error_of_reply, in_band_error
-from psych_runtime.model.chat_payload import Chunk, Payload, read_payload
+from psych_runtime.model.chat_payload import Payload, read_payload
 from psych_runtime.model.chat_stream import ChatStream
 from psych_runtime.model.reply_pieces import Patience, Pieces
 from psych_runtime_core.errors import ModelError, RequestFailed, ResponseTooLarge
@@ -39,7 +39,7 @@ async def reply_events(
     response: httpx2.Response, reading: Reading, received_at: datetime
 ) -> AsyncGenerator[StreamEvent, None]:
     """The events of a reply, `StreamDone` last. Raises `ModelError`, `RequestFailed`, `ResponseTooLarge`."""
-    async with aclosing(response.aiter_bytes()) as body:
+    async with aclosing(response.aiter_raw()) as body:
         pieces = Pieces(body, reading.patience)
         opening = await _opening(pieces) if response.status_code == 200 else b""
         if not opening or opening == b"<" or _is_page(response):
@@ -106,8 +106,12 @@ async def _streamed(pieces: Pieces, chat: ChatStream, reading: Reading) -> Async
     ) as told:
         async for event in told:
             payload = _payload(event, reading.asked)
-            for heard in _heard(payload.chunks, chat, late=done):
-                yield heard
+            for chunk in payload.chunks:
+                if done:
+                    chat.late(chunk)
+                    continue
+                for heard in chat.feed(chunk):
+                    yield heard
             done = done or payload.done
             if done:
                 pieces.done()
@@ -115,14 +119,6 @@ async def _streamed(pieces: Pieces, chat: ChatStream, reading: Reading) -> Async
                 pieces.finish()
     for heard in chat.end(done):
         yield heard
-
-
-def _heard(chunks: Iterable[Chunk], chat: ChatStream, *, late: bool) -> Iterable[StreamEvent]:
-    for chunk in chunks:
-        if late:
-            chat.late(chunk)
-        else:
-            yield from chat.feed(chunk)
 
 
 def _payload(event: ServerEvent, asked: Asked) -> Payload:

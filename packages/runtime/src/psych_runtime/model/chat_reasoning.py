@@ -12,6 +12,7 @@ from psych_runtime_core.ports.model import OpaqueDelta, ReasoningDelta
 # The first one that says something is shown; the others say the same again.
 _PLAIN_FIELDS = ("reasoning_content", "reasoning")
 _ITEM_FIELDS = {"reasoning_details": ("text", "summary"), "thinking_blocks": ("thinking",)}
+THOUGHTS = frozenset((*_PLAIN_FIELDS, *_ITEM_FIELDS))
 _TEXT_KEYS = ("text", "content", "summary", "thinking")
 _MAX_DEPTH = 8
 

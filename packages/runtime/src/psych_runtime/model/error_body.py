@@ -81,14 +81,17 @@ def error_in(chunk: object, event: str | None = None) -> object | None:
 
 def _stands(value: object) -> bool:
     """Whether a key says anything: many send it empty with every chunk."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return any(held is not None and held != "" for held in cast("Object", value).values())
     return bool(value)
 
 
 def _first_choice(choices: object) -> Object:
-    listed = map(_object, cast("list[object]", choices) if isinstance(choices, list) else ())
-    return next((choice for choice in listed if choice.get("index") in (0, None)), NOTHING)
+    for choice in cast("list[object]", choices) if isinstance(choices, list) else ():
+        seen = _object(choice)
+        if seen.get("index") in (0, None):
+            return seen
+    return NOTHING
 
 
 # --- the words -----------------------------------------------------------------------------------------
@@ -167,10 +170,10 @@ def _as_status(value: object) -> int | None:
 
 def _object(value: object) -> Object:
     """`value` if it is an object, the first in it if it is a list, else an empty one."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return cast("Object", value)
     listed = cast("list[object]", value) if isinstance(value, list) else ()
-    return next((cast("Object", one) for one in listed if isinstance(one, Mapping)), NOTHING)
+    return next((cast("Object", one) for one in listed if isinstance(one, dict)), NOTHING)
 
 
 def _text(value: object) -> str:
