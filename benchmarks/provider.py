@@ -84,7 +84,9 @@ async def _reply(path: str) -> AsyncIterator[bytes]:
     yield HEAD
     for _ in range(many):
         yield event * AT_ONCE
-    yield event * rest + _event(delta={}, finish_reason="stop") + _chunked(b"data: [DONE]\n\n") + _chunked(b"")
+    yield (
+        event * rest + _event(delta={}, finish_reason="stop") + _chunked(b"data: [DONE]\n\n") + _chunked(b"")
+    )
 
 
 def _event(**choice: object) -> bytes:

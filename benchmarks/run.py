@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmarks import (
     commits,
+    egress,
     entries,
     folds,
     growth,
@@ -19,7 +20,9 @@ from benchmarks import (
     prices,
     readers,
     recovery,
+    requests,
     sends,
+    streams,
     turns,
 )
 from benchmarks.figure import Figure
@@ -42,6 +45,9 @@ MEASURES: Mapping[str, Callable[[Setting], Iterable[Figure]]] = {
     "idle": idle.measure,
     "import": imports.measure,
     "price": prices.measure,
+    "stream": streams.measure,
+    "request": requests.measure,
+    "egress": egress.measure,
     "send": sends.measure,
     "recovery": recovery.measure,
 }

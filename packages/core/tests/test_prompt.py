@@ -21,6 +21,8 @@ from psych_runtime_core.ids import ToolCallId
 from psych_runtime_core.messages import (
     AssistantMessage,
     AssistantPart,
+    ImagePart,
+    Media,
     Message,
     ModelSource,
     ReasoningPart,
@@ -164,6 +166,15 @@ def test_a_result_of_edited_arguments_says_first_that_a_person_changed_them() ->
     for log in (edited(), edited().attempt().tool_started(safe_to_retry=True)):
         told = contents(messages_of(log.tool_finished(0, "paid")))[-1]
         assert told == wording.edited({"amount": 90}) + "paid"
+
+
+def test_a_result_has_its_text_and_those_of_its_files_that_the_model_takes() -> None:
+    picture = ImagePart(media=Media(media_type="image/png", data=b"\x89PNG"))
+    log = begun().asks().says("", ("draw", {})).tool_started().tool_finished(0, "drawn", media=(picture,))
+    without = begun().asks().says("", ("draw", {})).runs(0, "drawn")
+    results = [messages_of(one)[-1] for one in (log, without)]
+    contents_of = [one.content for one in results if isinstance(one, ToolResultMessage)]
+    assert contents_of == [(TextPart(text="drawn"), picture), "drawn"]
 
 
 def test_a_repeated_call_is_told_the_answer_it_has() -> None:

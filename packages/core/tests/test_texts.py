@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import pytest
 
-from psych_runtime_core.ids import ToolCallId
-from psych_runtime_core.records.facts import FailureKind, ToolFailure, ToolOutcome
+from psych_runtime_core.ids import RunId, ToolCallId, derive_handle
+from psych_runtime_core.messages import ImagePart, Media
+from psych_runtime_core.records.facts import FailureKind, ResultAttachment, ToolFailure, ToolOutcome
 from psych_runtime_core.records.tool import ANSWERED, ToolCallFinished
 from psych_runtime_core.texts import ABORTED, UNKNOWN, text_of_input, text_of_result
 
@@ -32,6 +34,42 @@ from psych_runtime_core.texts import ABORTED, UNKNOWN, text_of_input, text_of_re
 )
 def test_an_input_reads_as(payload: dict[str, Any], text: str) -> None:
     assert text_of_input(payload) == text
+
+
+PICTURE = ImagePart(media=Media(media_type="image/png", data=b"\x89PNG"))
+
+
+def file(name: str, data: bytes, content_type: str, slot: int) -> ResultAttachment:
+    return ResultAttachment(
+        name=name,
+        handle=derive_handle(RunId("run_1"), ToolCallId("call_1"), slot),
+        content_type=content_type,
+        size_bytes=len(data),
+        observed_bytes=len(data),
+        data=data,
+        stored="inline",
+        sha256=hashlib.sha256(data).hexdigest(),
+    )
+
+
+FILES = (file("chart.png", b"\x89PNG", "image/png", 0), file("log.txt", b"lines", "text/plain", 1))
+TOLD = (
+    f"[file chart.png: image/png, 4 bytes, {FILES[0].handle}]",
+    f"[file log.txt: text/plain, 5 bytes, {FILES[1].handle}; its content is not shown]",
+)
+
+
+@pytest.mark.parametrize(
+    ("result", "lines"),
+    [
+        pytest.param(None, TOLD, id="files alone"),
+        pytest.param("as it is ", ("as it is ", *TOLD), id="a text and files"),
+        pytest.param({"a": 1}, ('{"a":1}', *TOLD), id="a value and files"),
+    ],
+)
+def test_files_of_a_result_are_told_by_name_type_size_and_handle(result: Any, lines: tuple[str, ...]) -> None:
+    told = finished(ToolOutcome.OK, result).model_copy(update={"attachments": FILES, "media": (PICTURE,)})
+    assert text_of_result(told) == "\n".join(lines)
 
 
 def finished(outcome: ToolOutcome, result: Any = None, message: str | None = None) -> ToolCallFinished:

@@ -2,4 +2,6 @@
 
 import pytest
 
-pytest.register_assert_rewrite("psych_runtime_contract.model", "psych_runtime_contract.egress")
+pytest.register_assert_rewrite(
+    "psych_runtime_contract.egress", "psych_runtime_contract.model", "psych_runtime_contract.secrets"
+)

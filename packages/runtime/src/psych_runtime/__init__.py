@@ -28,6 +28,7 @@ _FRONT = {
     "psych_runtime_core.records.facts": "QueueKind TerminalState",
     "psych_runtime_core.scope": "Scope",
     "psych_runtime_core.spec.agent": "AgentSpec",
+    "psych_runtime_core.spec.http_tool": "HttpTool",
     "psych_runtime_core.spec.limits": "Limits",
     "psych_runtime_core.spec.model": "ModelRef",
     "psych_runtime_core.spec.policies": "SuspensionPolicy",
@@ -52,8 +53,8 @@ _RECORDS = {
     "psych_runtime_core.ids": "RunId ToolCallId WaitId WorkerId call_digest",
     "psych_runtime_core.records": "Record RecordModel",
     "psych_runtime_core.records.base": "FactModel",
-    "psych_runtime_core.records.facts": "AnnouncedCall FailureKind ModelTimings OfferedTool SuspendReason"
-    " ToolFailure ToolOutcome",
+    "psych_runtime_core.records.facts": "AnnouncedCall FailureKind ModelTimings OfferedTool"
+    " ResultAttachment SuspendReason ToolFailure ToolOutcome",
     "psych_runtime_core.records.queue": "QueueConsumed QueueEnqueued",
     "psych_runtime_core.records.record": "RECORD_ADAPTER",
     "psych_runtime_core.records.run": "AbortRequested AttemptStarted RunAdmitted RunSettled",
@@ -80,6 +81,8 @@ _VIEWS = {
 }
 _TOOLS_AND_MODELS = {
     "psych_runtime.tools.flags": "ToolFlags",
+    "psych_runtime.tools.output": "File ToolOutput",
+    "psych_runtime.tools.way_out": "ToolHttp",
     "psych_runtime.tools.problem": "Problem",
     "psych_runtime.tools.registered": "RegisteredTool",
     "psych_runtime_core.messages": "AssistantMessage AssistantPart FilePart FinishReason ImagePart Media"
@@ -97,12 +100,13 @@ _PRICES = {
     "psych_runtime_core.ports.prices": "CostPolicy ModelPrice PriceResolver PriceTier",
 }
 _EGRESS = {
-    "psych_runtime.egress.callers": "ClientOptions RequestOptions",
+    "psych_runtime.egress.callers": "ClientOptions ClientSettings RequestOptions RequestSettings",
     "psych_runtime.egress.credential": "CredentialBinding",
     "psych_runtime.egress.limits": "HttpTimeouts",
     "psych_runtime.egress.policy": "AllOf AllowAllEgress DenyAllEgress PublicOnly",
     "psych_runtime.egress.proxy": "ProxyConfig",
     "psych_runtime.egress.transport": "HttpTransport",
+    "psych_runtime.secrets.in_memory": "InMemorySecretResolver",
     "psych_runtime_core.ports.egress": "EgressDecision EgressEvent EgressPolicy EgressPurpose EgressRequest",
     "psych_runtime_core.ports.secrets": "ResolvedCredential SecretResolver stable_credential_identity",
 }

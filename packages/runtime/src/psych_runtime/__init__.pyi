@@ -19,7 +19,9 @@ from psych_runtime.api.views import state as state
 from psych_runtime.api.views import status as status
 from psych_runtime.api.views import thread as thread
 from psych_runtime.egress.callers import ClientOptions as ClientOptions
+from psych_runtime.egress.callers import ClientSettings as ClientSettings
 from psych_runtime.egress.callers import RequestOptions as RequestOptions
+from psych_runtime.egress.callers import RequestSettings as RequestSettings
 from psych_runtime.egress.credential import CredentialBinding as CredentialBinding
 from psych_runtime.egress.limits import HttpTimeouts as HttpTimeouts
 from psych_runtime.egress.policy import AllOf as AllOf
@@ -36,6 +38,7 @@ from psych_runtime.model.openai_compatible import OpenAICompatibleClient as Open
 from psych_runtime.model.price_table import StaticPriceTable as StaticPriceTable
 from psych_runtime.model.pricing import compute_cost as compute_cost
 from psych_runtime.runtime import Runtime as Runtime
+from psych_runtime.secrets.in_memory import InMemorySecretResolver as InMemorySecretResolver
 from psych_runtime.sessions import DispatchOptions as DispatchOptions
 from psych_runtime.sessions import RuntimeOptions as RuntimeOptions
 from psych_runtime.sessions import Session as Session
@@ -43,9 +46,12 @@ from psych_runtime.sessions import session as session
 from psych_runtime.store import open_store as open_store
 from psych_runtime.tools.context import ToolContext as ToolContext
 from psych_runtime.tools.flags import ToolFlags as ToolFlags
+from psych_runtime.tools.output import File as File
+from psych_runtime.tools.output import ToolOutput as ToolOutput
 from psych_runtime.tools.problem import Problem as Problem
 from psych_runtime.tools.registered import RegisteredTool as RegisteredTool
 from psych_runtime.tools.registry import ToolRegistry as ToolRegistry
+from psych_runtime.tools.way_out import ToolHttp as ToolHttp
 from psych_runtime.worker.worker import Worker as Worker
 from psych_runtime_core.clock import Clock as Clock
 from psych_runtime_core.clock import SystemClock as SystemClock
@@ -180,6 +186,7 @@ from psych_runtime_core.records.facts import FailureKind as FailureKind
 from psych_runtime_core.records.facts import ModelTimings as ModelTimings
 from psych_runtime_core.records.facts import OfferedTool as OfferedTool
 from psych_runtime_core.records.facts import QueueKind as QueueKind
+from psych_runtime_core.records.facts import ResultAttachment as ResultAttachment
 from psych_runtime_core.records.facts import SuspendReason as SuspendReason
 from psych_runtime_core.records.facts import TerminalState as TerminalState
 from psych_runtime_core.records.facts import ToolFailure as ToolFailure
@@ -207,6 +214,7 @@ from psych_runtime_core.spec.document import SPEC_ADAPTER as SPEC_ADAPTER
 from psych_runtime_core.spec.document import Spec as Spec
 from psych_runtime_core.spec.document import spec_json_schema as spec_json_schema
 from psych_runtime_core.spec.grants import narrow as narrow
+from psych_runtime_core.spec.http_tool import HttpTool as HttpTool
 from psych_runtime_core.spec.issues import IssueCode as IssueCode
 from psych_runtime_core.spec.issues import issues_from as issues_from
 from psych_runtime_core.spec.limits import Limits as Limits

@@ -16,7 +16,7 @@ MAX_URL = 2_048
 
 _URL = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]*)(?P<path>[^?#]*)(?:\?(?P<query>[^#]*))?", re.I)
 # A backslash is a slash to some readers of URLs and none to others, so a host behind one has two names.
-_FOREIGN = re.compile(r"[\x00-\x20\x7f-\x9f\\\s\ud800-\udfff]")
+_FOREIGN = re.compile(r"[\x00-\x20\x7f-\x9f\\\s]")
 
 
 class BadUrl(ValueError):
@@ -40,7 +40,7 @@ class UrlParts:
 def parts_of_url(text: str) -> UrlParts:
     """The parts of an http or https URL. Raises `BadUrl` for one that no Spec may hold."""
     if _FOREIGN.search(text):
-        raise BadUrl("holds a blank, a control character, a backslash or a lone surrogate: encode it")
+        raise BadUrl("holds a blank, a control character or a backslash: encode it")
     if "#" in text:
         raise BadUrl("has a fragment, which is never sent: leave it out")
     found = _URL.fullmatch(text)

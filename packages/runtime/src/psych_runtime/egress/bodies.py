@@ -84,22 +84,36 @@ class Body(httpx2.AsyncByteStream):
 
     async def __anext__(self) -> bytes:
         try:
-            if self._decoder is not None:
-                # A few bytes may unpack to many pieces, and others want to run in between.
-                await anyio.lowlevel.checkpoint()
-            while not (piece := self._unpacked()):
-                if piece is None and not await self._more():
-                    raise StopAsyncIteration
+            return await (self._as_it_came() if self._decoder is None else self._next_of(self._decoder))
         except StopAsyncIteration:
             await self._passage.end()
             raise
         except BaseException as error:
             await self._passage.end(error)
             raise
-        return piece
 
     async def aclose(self) -> None:
         await self._passage.end()
+
+    async def _as_it_came(self) -> bytes:
+        """The next bytes of a body that is not packed."""
+        hop = self._passage.hop
+        while not (data := await self._passage.more()):
+            if data is None:
+                raise StopAsyncIteration
+        hop.bytes_in += len(data)
+        hop.decoded_bytes_in = hop.bytes_in
+        self._hold_to(hop.bytes_in)
+        return data
+
+    async def _next_of(self, decoder: Decoder) -> bytes:
+        """The next bytes of a packed body."""
+        # A few bytes may unpack to many pieces, and others want to run in between.
+        await anyio.lowlevel.checkpoint()
+        while not (piece := self._unpacked()):
+            if piece is None and not await self._more(decoder):
+                raise StopAsyncIteration
+        return piece
 
     def _unpacked(self) -> bytes | None:
         """The next bytes of what has come, maybe none; None when more must come first."""
@@ -112,17 +126,17 @@ class Body(httpx2.AsyncByteStream):
         self._hold_to(hop.decoded_bytes_in)
         return piece
 
-    async def _more(self) -> bool:
+    async def _more(self, decoder: Decoder) -> bool:
         """Whether more came; what came is then to be unpacked."""
         hop, data = self._passage.hop, await self._passage.more()
         if data is None:
-            if self._decoder is not None and hop.bytes_in and not self._decoder.whole():
+            if hop.bytes_in and not decoder.whole():
                 raise self._broken("it is cut")
             return False
         hop.bytes_in += len(data)
         # Packed bytes that unpack to nothing must not come for ever either.
         self._hold_to(hop.bytes_in - PIECE_BYTES)
-        self._pieces = self._decoder.feed(data) if self._decoder is not None else iter((data,))
+        self._pieces = decoder.feed(data)
         return True
 
     def _hold_to(self, size: int) -> None:

@@ -83,8 +83,9 @@ class ChatStream:
         for piece in pieces_of(choice.get("delta")):
             self._streamed.add(type(piece))
             yield from self._order.take(piece, self._chunks)
-        for piece in self._unsaid(choice.get("message")):
-            yield from self._order.take(piece, self._chunks)
+        if "message" in choice:
+            for piece in self._unsaid(choice["message"]):
+                yield from self._order.take(piece, self._chunks)
 
     def _unsaid(self, message: object) -> Iterator[Piece]:
         """The pieces of a whole message that no delta carried."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING
-
-from typing_extensions import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from psych_runtime.egress.callers import ClientSettings, RequestSettings
 from psych_runtime_core.scope import Scope

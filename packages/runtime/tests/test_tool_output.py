@@ -1,0 +1,159 @@
+"""Files that a tool gives back: what they may be, and what a record keeps and a model is shown of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from psych_runtime.attempt.attachments import MAX_INLINE_BYTES, Attached, Overflow, overflow_of
+from psych_runtime.tools.convert import Converted, convert
+from psych_runtime.tools.output import File, ToolOutput
+from psych_runtime.tools.problem import Problem
+from psych_runtime_core.engine import wording
+from psych_runtime_core.ids import RunId, ToolCallId, derive_handle
+from psych_runtime_core.messages import FilePart, ImagePart, Media
+from psych_runtime_core.records.facts import ResultAttachment
+from psych_runtime_core.records.tool import MAX_ATTACHMENTS
+from psych_runtime_core.spec.model import InputKind
+
+CALL = RunId("run_1"), ToolCallId("call_1")
+PICTURE = File("chart.png", "image/png", b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        pytest.param(lambda: File("", "text/plain", b""), "a file's name has 1 to 255", id="no name"),
+        pytest.param(
+            lambda: File("n" * 256, "text/plain", b""), "a file's name has 1 to 255", id="a long one"
+        ),
+        pytest.param(lambda: File("a\nb", "text/plain", b""), "no control characters", id="two lines"),
+        pytest.param(
+            lambda: File("\ud800", "text/plain", b""), "no control characters", id="half a character"
+        ),
+        pytest.param(lambda: File("a", "text", b""), "'text' is no media type", id="half a type"),
+        pytest.param(lambda: File("a", "Text/Plain", b""), "in lower case", id="capitals"),
+        pytest.param(lambda: File("a", "text/plain; charset=utf-8", b""), "no media type", id="parameters"),
+    ],
+)
+def test_a_file_that_is_none_is_refused_where_it_is_made(make: Callable[[], File], told: str) -> None:
+    with pytest.raises(ValueError, match=told) as error:
+        make()
+    assert "lower case" in str(error.value) or "characters" in str(error.value)
+
+
+def test_a_file_keeps_its_bytes_and_does_not_show_them() -> None:
+    data = bytearray(b"secret bytes")
+    file = File("a", "text/plain", data)
+    data[:6] = b"other "
+    assert file.data == b"secret bytes"
+    assert "bytes" not in repr(file)
+
+
+def test_only_files_stand_among_files() -> None:
+    wrong: Any = [PICTURE, b"bytes"]
+    with pytest.raises(TypeError, match=r"files holds a bytes: write File\(name, media_type, data\)"):
+        ToolOutput(1, wrong)
+
+
+@pytest.mark.parametrize(
+    ("result", "value", "files"),
+    [
+        pytest.param(PICTURE, None, (PICTURE,), id="a file"),
+        pytest.param(ToolOutput({"a": 1}, (PICTURE, PICTURE)), {"a": 1}, (PICTURE, PICTURE), id="both"),
+        pytest.param(ToolOutput([1]), [1], (), id="an output without files"),
+        *[
+            pytest.param(
+                data, None, (File("output.bin", "application/octet-stream", b"\x00"),), id=type(data).__name__
+            )
+            for data in (b"\x00", bytearray(b"\x00"))
+        ],
+    ],
+)
+def test_a_result_has_its_files_apart(result: object, value: object, files: tuple[File, ...]) -> None:
+    converted = convert(result)
+    assert isinstance(converted, Converted)
+    assert (converted.value, converted.files) == (value, files)
+
+
+@pytest.mark.parametrize(("over", "kept"), [(0, True), (1, False)])
+def test_a_result_has_so_many_files(over: int, kept: bool) -> None:
+    files = (File("a", "text/plain", b""),) * (MAX_ATTACHMENTS + over)
+    converted = convert(ToolOutput(None, files))
+    if kept:
+        assert isinstance(converted, Converted)
+    else:
+        assert converted == Problem("result_too_large", wording.too_many_files(MAX_ATTACHMENTS))  # type: ignore[arg-type]  # a word is equal to its member
+
+
+# --- what a record keeps ---------------------------------------------------------------------------------
+
+
+def sized(*sizes: int, value: int = 2) -> Converted:
+    files = tuple(File("a", "text/plain", bytes(size)) for size in sizes)
+    return Converted(None, bytes(value), files)
+
+
+@pytest.mark.parametrize(
+    ("converted", "overflow"),
+    [
+        pytest.param(sized(), None, id="nothing"),
+        pytest.param(sized(value=100_000), None, id="a value at its limit"),
+        pytest.param(sized(value=100_001), Overflow(100_001, 100_000), id="one over it"),
+        pytest.param(sized(MAX_INLINE_BYTES), None, id="a file at its limit"),
+        pytest.param(sized(1, MAX_INLINE_BYTES + 1), Overflow(16_385, 16_384), id="one over it too"),
+        pytest.param(sized(10_000, 10_000, 5_000), None, id="all files at theirs"),
+        pytest.param(sized(10_000, 10_000, 5_001), Overflow(25_001, 25_000), id="and over it"),
+    ],
+)
+def test_what_a_record_does_not_hold(converted: Converted, overflow: Overflow | None) -> None:
+    assert overflow_of(converted, 100_000) == overflow
+
+
+def test_a_file_is_kept_under_a_handle_of_its_call() -> None:
+    attached = Attached.of((PICTURE, File("log", "text/plain", b"")), CALL, ["text"])
+    first, second = attached.attachments
+    assert first == ResultAttachment(
+        name="chart.png",
+        handle=derive_handle(*CALL, 0),
+        content_type="image/png",
+        size_bytes=4,
+        observed_bytes=4,
+        data=b"\x89PNG",
+        stored="inline",
+        sha256=hashlib.sha256(b"\x89PNG").hexdigest(),
+    )
+    handles = {derive_handle(RunId("run_2"), CALL[1], 0), first.handle, second.handle}
+    assert len(handles) == 3
+    assert all(handle.startswith("out_") and len(handle) == 28 for handle in handles)
+
+
+@pytest.mark.parametrize(
+    ("media_type", "kind", "part"),
+    [
+        *[
+            pytest.param(f"image/{kind}", "image", ImagePart, id=kind)
+            for kind in ("png", "jpeg", "gif", "webp")
+        ],
+        *[
+            pytest.param(f"image/{kind}", "file", FilePart, id=f"{kind} is no picture that models read")
+            for kind in ("svg+xml", "tiff", "x-icon")
+        ],
+        pytest.param("audio/wav", "audio", FilePart, id="audio"),
+        pytest.param("video/mp4", "video", FilePart, id="video"),
+        pytest.param("application/pdf", "file", FilePart, id="a document"),
+        pytest.param("text/plain", "file", FilePart, id="a text"),
+    ],
+)
+def test_a_model_is_shown_the_kinds_that_it_takes(
+    media_type: str, kind: InputKind, part: type[ImagePart | FilePart]
+) -> None:
+    file = File("a", media_type, b"x")
+    every: list[InputKind] = ["text", "image", "audio", "video", "file"]
+    (shown,) = Attached.of((file,), CALL, every).media
+    assert (type(shown), shown.media) == (part, Media(media_type=media_type, data=b"x"))
+    assert Attached.of((file,), CALL, [kind]).media == (shown,)
+    assert Attached.of((file,), CALL, [other for other in every if other != kind]).media == ()

@@ -1,0 +1,172 @@
+"""Secrets through a whole Worker: looked up by name at each use, and never seen in a log."""
+
+from typing import Any
+
+import pytest
+
+from psych_runtime import AgentSpec, ModelRef, RunId, Scope, Store, ToolContext, dispatch, records
+from psych_runtime.secrets.in_memory import InMemorySecretResolver
+from psych_runtime.testing import FakeModel, HttpStub, Reply
+from psych_runtime.testing.http_stub import SeenRequest
+from psych_runtime.tools.output import File, ToolOutput
+from psych_runtime_core.ids import ToolCallId
+from psych_runtime_core.records.tool import ToolCallFinished
+from psych_runtime_core.spec.http_tool import HttpTool
+from psych_runtime_core.spec.tools import CodeTool
+from tests.e2e.stage import ACME, at_work, ended, entries, only, registered
+from tests.e2e.test_http_tools import reaching
+
+SECRET, NEXT = "s3cret-value", "rotated-value"
+JSON = {"content-type": "application/json"}
+
+
+def asking(calls: int = 1) -> FakeModel:
+    model = FakeModel()
+    for number in range(calls):
+        model.turn(tool_calls=[("look", {"n": number})])
+    return model.turn("Done.")
+
+
+def endpoint(stub: HttpStub, **fields: Any) -> AgentSpec:
+    said = {"name": "look", "description": "Looks.", "url": f"{stub.url}/a", "credential": "crm", **fields}
+    return AgentSpec(name="clerk", model=ModelRef(model="fake-1"), tools=(HttpTool.model_validate(said),))
+
+
+FUNCTION = AgentSpec(name="clerk", model=ModelRef(model="fake-1"), tools=(CodeTool(name="look"),))
+
+
+async def logged(store: Store, run_id: RunId) -> bytes:
+    return b"\n".join(entry.body for entry in await entries(store, run_id))
+
+
+async def told(model: FakeModel) -> str:
+    return "\n".join(message.model_dump_json() for message in model.last_request.messages)
+
+
+async def ends(store: Store, run_id: RunId) -> list[ToolCallFinished]:
+    return only(ToolCallFinished, await records(store, run_id))
+
+
+async def test_a_secret_that_is_rotated_in_the_middle_is_used_from_the_next_call_on(store: Store) -> None:
+    resolver = InMemorySecretResolver({("acme", "crm"): SECRET})
+
+    def answer(_request: SeenRequest) -> Reply:
+        resolver.put(Scope(tenant="acme"), "crm", NEXT)
+        return Reply(json=1)
+
+    async with HttpStub() as stub:
+        stub.on("POST", "/a", answer)
+        async with at_work(store, asking(2), runtime=reaching(secrets=resolver)):
+            run_id = (await dispatch(store, endpoint(stub), ACME, input="Hello.")).run_id
+            await ended(store, run_id)
+        sent = [seen.headers["authorization"] for seen in stub.requests]
+    assert sent == [f"Bearer {SECRET}", f"Bearer {NEXT}"]
+
+
+@pytest.mark.parametrize("status", [200, 403], ids=["a result", "an error"])
+async def test_a_secret_that_an_api_echoes_is_masked_everywhere(store: Store, status: int) -> None:
+    def echo(request: SeenRequest) -> Reply:
+        return Reply(status=status, json={"you sent": request.headers["authorization"]})
+
+    model = asking()
+    async with HttpStub() as stub:
+        stub.on("POST", "/a", echo)
+        secrets = InMemorySecretResolver({("acme", "crm"): SECRET})
+        async with at_work(store, model, runtime=reaching(secrets=secrets)):
+            run_id = (await dispatch(store, endpoint(stub), ACME, input="Hello.")).run_id
+            await ended(store, run_id)
+    for text in (await logged(store, run_id), (await told(model)).encode()):
+        assert SECRET.encode() not in text
+        assert b"Bearer [secret:crm]" in text
+
+
+async def raising(context: ToolContext) -> Any:
+    raise ValueError((await context.secret("crm")).get_secret_value())
+
+
+async def returning(context: ToolContext) -> Any:
+    return {"key": (await context.secret("crm")).get_secret_value()}
+
+
+async def writing(context: ToolContext) -> Any:
+    return ToolOutput(
+        None, (File("a", "text/plain", (await context.secret("crm")).get_secret_value().encode()),)
+    )
+
+
+async def overflowing(context: ToolContext) -> Any:
+    return (await context.secret("crm")).get_secret_value() * 100_000
+
+
+@pytest.mark.parametrize("tell", [raising, returning, writing, overflowing])
+async def test_a_tool_that_tells_its_secret_tells_its_name(store: Store, tell: Any) -> None:
+    async def look(n: int, context: ToolContext) -> Any:
+        """Looks."""
+        return await tell(context)
+
+    model, secrets = asking(), InMemorySecretResolver({("acme", "crm"): SECRET})
+    async with at_work(store, model, registered(look), runtime={"secrets": secrets}):
+        run_id = (await dispatch(store, FUNCTION, ACME, input="Hello.")).run_id
+        await ended(store, run_id)
+    for text in (await logged(store, run_id), (await told(model)).encode()):
+        assert SECRET.encode() not in text
+    (end,) = await ends(store, run_id)
+    assert "[secret:crm]" in f"{end!r}"
+
+
+async def test_a_probe_that_tells_its_secret_tells_its_name(store: Store) -> None:
+    asked: list[str] = []
+
+    async def look(n: int, context: ToolContext) -> None:
+        """Looks."""
+        await context.secret("crm")
+        raise SystemExit(0)
+
+    async def probe(key: str, context: ToolContext) -> Any:
+        asked.append((await context.secret("crm")).get_secret_value())
+        return "done"
+
+    secrets = InMemorySecretResolver({("acme", "crm"): SECRET})
+    async with at_work(store, asking(), registered(look, probe=probe), runtime={"secrets": secrets}):
+        run_id = (await dispatch(store, FUNCTION, ACME, input="Hello.")).run_id
+        await ended(store, run_id)
+    assert asked == []
+    assert SECRET.encode() not in await logged(store, run_id)
+
+
+async def test_two_tenants_never_get_each_others(store: Store) -> None:
+    seen: dict[str, str] = {}
+
+    async def look(n: int, context: ToolContext) -> str:
+        """Looks."""
+        seen[context.scope.tenant] = (await context.secret("crm")).get_secret_value()
+        return "found"
+
+    secrets = InMemorySecretResolver({("acme", "crm"): "of-acme-value", ("globex", "crm"): "of-globex-value"})
+    model = FakeModel()
+    scopes = [Scope(tenant=tenant) for tenant in ("acme", "globex", "initech")]
+    for _ in scopes:
+        model.turn(tool_calls=[("look", {"n": 1})])
+    for _ in scopes:
+        model.turn("Done.")
+    async with at_work(store, model, registered(look), runtime={"secrets": secrets}, concurrency=3):
+        runs = [(await dispatch(store, FUNCTION, scope, input="Hello.")).run_id for scope in scopes]
+        for run_id in runs:
+            await ended(store, run_id)
+    assert seen == {"acme": "of-acme-value", "globex": "of-globex-value"}
+    kinds = [end.failure and end.failure.kind for run_id in runs for end in await ends(store, run_id)]
+    assert kinds == [None, None, "credential_not_found"]
+
+
+async def test_without_its_credential_an_endpoint_sends_nothing_and_says_what_to_do(store: Store) -> None:
+    model = asking()
+    async with HttpStub() as stub:
+        async with at_work(store, model, runtime=reaching()):
+            run_id = (await dispatch(store, endpoint(stub), ACME, input="Hello.")).run_id
+            await ended(store, run_id)
+        assert stub.connections == 0
+    (end,) = await ends(store, run_id)
+    assert end.failure is not None
+    assert (end.outcome, end.failure.kind, end.failure.transient) == ("error", "credential_not_found", False)
+    assert "'crm'" in end.failure.message
+    assert "Tell the user" in await told(model)
