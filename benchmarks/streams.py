@@ -43,7 +43,7 @@ def throughput(setting: Setting, provider: Provider) -> Iterator[Figure]:
     """Tokens in a second of processor time, one an event."""
     events = setting.size(20_000)
     url = provider.streams(events)
-    ours, parsed, bare = (rate(url, events, read) for read in (assembled, read_events, read_bytes))
+    ours, parsed, bare = (rate(url, events, read) for read in (passed_by, read_events, read_bytes))
     sides = setting.alternate(ours, parsed)
     yield Figure("tokens of a stream / httpx2's events and json.loads", "/s", *sides, at_least(0.5))
     yield Figure("tokens of a stream / its bytes by httpx2", "/s", *setting.alternate(ours, bare))

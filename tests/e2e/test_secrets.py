@@ -1,5 +1,6 @@
 """Secrets through a whole Worker: looked up by name at each use, and never seen in a log."""
 
+import threading
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from psych_runtime.secrets.in_memory import InMemorySecretResolver
 from psych_runtime.testing import FakeModel, HttpStub, Reply
 from psych_runtime.testing.http_stub import SeenRequest
 from psych_runtime.tools.output import File, ToolOutput
-from psych_runtime_core.ids import ToolCallId
+from psych_runtime.tools.probe import Probed
+from psych_runtime_core.ids import derive_idempotency_key
 from psych_runtime_core.records.tool import ToolCallFinished
 from psych_runtime_core.spec.http_tool import HttpTool
 from psych_runtime_core.spec.tools import CodeTool
@@ -115,22 +117,23 @@ async def test_a_tool_that_tells_its_secret_tells_its_name(store: Store, tell: A
 
 
 async def test_a_probe_that_tells_its_secret_tells_its_name(store: Store) -> None:
-    asked: list[str] = []
+    released = threading.Event()
 
-    async def look(n: int, context: ToolContext) -> None:
-        """Looks."""
-        await context.secret("crm")
-        raise SystemExit(0)
+    def look(n: int) -> None:
+        """Looks, and nobody hears of its end."""
+        released.wait(10)
 
-    async def probe(key: str, context: ToolContext) -> Any:
-        asked.append((await context.secret("crm")).get_secret_value())
-        return "done"
+    async def probe(key: str, context: ToolContext) -> Probed:
+        return Probed("done", f"{key} {(await context.secret('crm')).get_secret_value()}")
 
     secrets = InMemorySecretResolver({("acme", "crm"): SECRET})
-    async with at_work(store, asking(), registered(look, probe=probe), runtime={"secrets": secrets}):
+    registry = registered(look, probe=probe, timeout_seconds=0.05)
+    async with at_work(store, asking(), registry, runtime={"secrets": secrets}):
         run_id = (await dispatch(store, FUNCTION, ACME, input="Hello.")).run_id
         await ended(store, run_id)
-    assert asked == []
+    released.set()
+    (end,) = await ends(store, run_id)
+    assert end.result == f"{derive_idempotency_key(run_id, end.call_id)} [secret:crm]"
     assert SECRET.encode() not in await logged(store, run_id)
 
 
@@ -143,16 +146,11 @@ async def test_two_tenants_never_get_each_others(store: Store) -> None:
         return "found"
 
     secrets = InMemorySecretResolver({("acme", "crm"): "of-acme-value", ("globex", "crm"): "of-globex-value"})
-    model = FakeModel()
-    scopes = [Scope(tenant=tenant) for tenant in ("acme", "globex", "initech")]
-    for _ in scopes:
-        model.turn(tool_calls=[("look", {"n": 1})])
-    for _ in scopes:
-        model.turn("Done.")
-    async with at_work(store, model, registered(look), runtime={"secrets": secrets}, concurrency=3):
-        runs = [(await dispatch(store, FUNCTION, scope, input="Hello.")).run_id for scope in scopes]
-        for run_id in runs:
-            await ended(store, run_id)
+    runs: list[RunId] = []
+    for tenant in ("acme", "globex", "initech"):
+        async with at_work(store, asking(), registered(look), runtime={"secrets": secrets}):
+            runs.append((await dispatch(store, FUNCTION, Scope(tenant=tenant), input="Hello.")).run_id)
+            await ended(store, runs[-1])
     assert seen == {"acme": "of-acme-value", "globex": "of-globex-value"}
     kinds = [end.failure and end.failure.kind for run_id in runs for end in await ends(store, run_id)]
     assert kinds == [None, None, "credential_not_found"]

@@ -5,17 +5,16 @@ from __future__ import annotations
 import sys
 import tracemalloc
 from collections.abc import AsyncGenerator, Callable
+from functools import partial
 from types import FrameType
-from typing import Any
 
 import pytest
 
+from packages.runtime.tests.chat_chunks import ASKED, Chunk, call, calls, delta, text
 from psych_runtime.egress.sse import server_events
-from psych_runtime.model.chat_errors import Asked
 from psych_runtime.model.chat_payload import read_payload
 from psych_runtime.model.chat_stream import ChatStream
 
-ASKED = Asked(provider="openai", model="gpt-4o")
 MIB = 1024 * 1024
 
 
@@ -36,28 +35,18 @@ def calls_in(work: Callable[[], object]) -> int:
     return count
 
 
-def text(number: int) -> dict[str, Any]:
-    return {"content": "word "}
-
-
-def thought(number: int) -> dict[str, Any]:
-    return {"reasoning_content": "hm "}
-
-
-def arguments(number: int) -> dict[str, Any]:
-    return {"tool_calls": [{"index": 0, "function": {"name": "look", "arguments": '{"a": [1,'}}]}
-
-
-def signed_items(number: int) -> dict[str, Any]:
-    return {"reasoning_details": [{"index": 0, "type": "reasoning.text", "text": "hm "}]}
-
-
-@pytest.mark.parametrize("delta", [text, thought, arguments, signed_items])
-def test_a_late_chunk_costs_what_an_early_one_costs(delta: Callable[[int], dict[str, Any]]) -> None:
-    chat, costs = ChatStream(ASKED), list[int]()
-    for number in range(2_000):
-        chunk = {"choices": [{"index": 0, "delta": delta(number)}]}
-        costs.append(calls_in(lambda chunk=chunk: chat.feed(chunk)))  # type: ignore[misc]  # the default binds it
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        pytest.param(text("word "), id="text"),
+        pytest.param(delta(reasoning_content="hm "), id="reasoning"),
+        pytest.param(delta(reasoning_details=[{"index": 0, "type": "text", "text": "hm "}]), id="items"),
+        pytest.param(calls(call(0, "c1", "look", '{"a": [1,')), id="arguments"),
+    ],
+)
+def test_a_late_chunk_costs_what_an_early_one_costs(chunk: Chunk) -> None:
+    chat = ChatStream(ASKED)
+    costs = [calls_in(partial(chat.feed, chunk)) for _ in range(2_000)]
     assert max(costs[-100:]) <= 1.1 * max(costs[100:200])
 
 

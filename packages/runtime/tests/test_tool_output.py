@@ -40,13 +40,12 @@ PICTURE = File("chart.png", "image/png", b"\x89PNG")
     ],
 )
 def test_a_file_that_is_none_is_refused_where_it_is_made(make: Callable[[], File], told: str) -> None:
-    with pytest.raises(ValueError, match=told) as error:
+    with pytest.raises(ValueError, match=told):
         make()
-    assert "lower case" in str(error.value) or "characters" in str(error.value)
 
 
 def test_a_file_keeps_its_bytes_and_does_not_show_them() -> None:
-    data = bytearray(b"secret bytes")
+    data: Any = bytearray(b"secret bytes")
     file = File("a", "text/plain", data)
     data[:6] = b"other "
     assert file.data == b"secret bytes"

@@ -25,7 +25,8 @@ class File:
         if not 1 <= len(self.name) <= MAX_NAME or _CONTROLS.search(self.name):
             raise ValueError(f"a file's name has 1 to {MAX_NAME} characters and no control characters")
         if not is_media_type(self.media_type):
-            raise ValueError(f"{self.media_type!r} is no media type: write image/png, or what it is")
+            told = f"{self.media_type!r} is no media type"
+            raise ValueError(f"{told}: write one in lower case and without parameters, as image/png")
         # A bytearray would change under whoever keeps it.
         object.__setattr__(self, "data", bytes(self.data))
 
