@@ -33,7 +33,7 @@ def setup() -> None:
     if STAMP.is_file() and STAMP.read_text() == wanted:
         return
     uv = find_uv() or install_uv()
-    print("chaos: making .chaos, half a gigabyte", flush=True)
+    print("chaos: making .chaos, some 700 MB", flush=True)
     run(
         [uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(HOME)],
         "the environment of the proxy could not be made",

@@ -32,13 +32,13 @@ from psych_runtime.testing import FakeModel, HttpStub, Reply, StoreProxy
 from psych_runtime_core.errors import StoreUnavailable
 from psych_runtime_core.ids import ToolCallId, derive_idempotency_key
 from psych_runtime_core.jsonvalue import JsonObject
-from psych_runtime_core.messages import ToolClass, ToolDefinition
+from psych_runtime_core.messages import ToolClass, ToolDefinition, ToolResultMessage
 from psych_runtime_core.ports.egress import EgressEvent
-from psych_runtime_core.records.facts import OfferedTool
 from psych_runtime_core.records.tool import ToolCallFinished, ToolCallStarted
 from psych_runtime_core.records.turn import ModelCallFinished
 from psych_runtime_core.spec.http_tool import HttpTool
 from psych_runtime_core.spec.tools import CodeTool
+from psych_runtime_core.texts import UNKNOWN
 from tests.e2e.stage import ACME, at_work, ended, only, results, seen
 
 T = TypeVar("T")
@@ -99,10 +99,10 @@ async def test_it_is_offered_and_recorded_like_any_tool(store: Store) -> None:
     assert [tool.name for tool in model.last_request.tools] == ["order"]
     log = await records(store, run_id)
     answer = only(ModelCallFinished, log)[0]
-    (offered,) = answer.sent.tools or ()
-    assert offered == OfferedTool(
-        name="order", source="http", tool_class=ToolClass.READ_ONLY, digest=offered.digest
-    )
+    assert answer.sent.tools is not None
+    assert [(tool.name, tool.source, tool.tool_class) for tool in answer.sent.tools] == [
+        ("order", "http", ToolClass.READ_ONLY)
+    ]
     (start,) = only(ToolCallStarted, log)
     assert (start.tool, start.tool_class, start.safe_to_retry, start.probe) == (
         "order",
@@ -251,6 +251,26 @@ async def test_an_abort_cuts_a_call_that_hangs(store: Store) -> None:
     assert (await the_end(store, run_id)).outcome == "aborted"
 
 
+@pytest.mark.parametrize(
+    ("method", "outcome"),
+    [pytest.param("GET", "error", id="GET"), pytest.param("POST", "unknown", id="POST")],
+)
+async def test_a_request_without_a_reply_may_have_done_what_it_asked(
+    store: Store, method: str, outcome: str
+) -> None:
+    model = asking()
+    async with HttpStub() as stub:
+        stub.on(method, "/orders/7", Reply(json=1))
+        stub.reset()
+        run_id = await served(store, clerk(order(stub, method, safe_to_retry=False)), model)
+        assert len(stub.requests) == 1
+    end = await the_end(store, run_id)
+    assert end.failure is not None
+    assert (end.outcome, end.failure.kind) == (outcome, "http_error")
+    said = [message.text for message in model.last_request.messages if isinstance(message, ToolResultMessage)]
+    assert (said == [UNKNOWN]) is (method == "POST")
+
+
 async def test_nothing_is_sent_after_the_deadline(store: Store) -> None:
     async with HttpStub() as stub:
         stub.on("GET", "/orders/7", Reply(status=503, headers={"Retry-After": "60"}))
@@ -259,7 +279,11 @@ async def test_nothing_is_sent_after_the_deadline(store: Store) -> None:
         assert len(stub.requests) == 1
     end = await the_end(store, run_id)
     assert end.failure is not None
-    assert (end.failure.kind, end.failure.code, end.failure.retry_after_seconds) == ("http_error", "503", 60.0)
+    assert (end.failure.kind, end.failure.code, end.failure.retry_after_seconds) == (
+        "http_error",
+        "503",
+        60.0,
+    )
 
 
 # --- crashes ---------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import pytest
 from packages.core.tests.stories import RUN, VERSION, begun, erased, rich, view_of
 from psych_runtime_core.errors import CorruptLog
 from psych_runtime_core.records import Record
+from psych_runtime_core.records.facts import ResultAttachment
 from psych_runtime_core.records.turn import TurnStarted
 from psych_runtime_core.state.fold import fold
 from psych_runtime_core.views.answer import answer_of
@@ -94,6 +95,21 @@ def test_json_states_amounts_exactly_and_instants_in_utc() -> None:
     assert document["totals"]["cost"]["amount"] == "0.02"
     assert document["scope"] == {"tenant": "acme", "principal": "ann", "labels": {}}
     assert document["model_calls"][0]["finish_reason"] == "stop"
+
+
+def test_json_holds_the_bytes_of_a_file_as_base64() -> None:
+    file = ResultAttachment(
+        name="a",
+        handle="out_1",
+        content_type="image/png",
+        size_bytes=4,
+        observed_bytes=4,
+        data=b"\x89PNG",
+        stored="inline",
+    )
+    log = begun().asks().says("", ("pay", {})).tool_started().tool_finished(0, "paid", attachments=(file,))
+    (call,) = as_json(report_of(log.view, VERSION))["tool_calls"]
+    assert [(each["name"], each["data"]) for each in call["attachments"]] == [("a", "iVBORw==")]
 
 
 def test_what_stands_in_no_view_has_no_json() -> None:

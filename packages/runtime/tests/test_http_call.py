@@ -348,6 +348,7 @@ async def test_no_value_reaches_another_path_host_or_query(stub: HttpStub, x: st
     assert await code() == 1
     (seen,) = stub.requests[before:]
     assert seen.path.count("/") == 3
-    assert seen.params == [("k", each) for each in (y if isinstance(y, list) else [y])]
+    values_of_k: list[str] = y if isinstance(y, list) else [y]
+    assert seen.params == [("k", each) for each in values_of_k]
     assert seen.headers["host"] == stub.url.removeprefix("http://")
     assert seen.headers["x-z"] == z.strip()

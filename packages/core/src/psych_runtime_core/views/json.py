@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
@@ -17,8 +18,8 @@ from psych_runtime_core.records.tree import instant
 def as_json(value: object) -> Any:
     """`value`, a view or a part of one, as dicts, lists and scalars.
 
-    Amounts are their exact texts, instants RFC 3339 with six digits and `Z`. Raises `TypeError` for a part
-    that no view holds.
+    Amounts are their exact texts, instants RFC 3339 with six digits and `Z`, bytes base64. Raises
+    `TypeError` for a part that no view holds.
     """
     if isinstance(value, Enum):
         return value.value
@@ -28,6 +29,8 @@ def as_json(value: object) -> Any:
         return instant(value)
     if isinstance(value, Decimal):
         return str(value)
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
     return _container(value)
 
 

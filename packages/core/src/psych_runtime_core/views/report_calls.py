@@ -63,6 +63,7 @@ def tool_call_report(view: RunProjection, records: CallRecords) -> ToolCallRepor
         recovered=finished is not None and finished.recovered,
         preview=finished.preview if finished else None,
         result_bytes=finished.result_bytes if finished else None,
+        attachments=finished.attachments if finished else (),
         announced_at=answer.at,
         started_at=started.at if started else None,
         finished_at=finished.at if finished else None,

@@ -13,6 +13,7 @@ from psych_runtime_core.messages import FinishReason, ToolClass
 from psych_runtime_core.records.facts import (
     ModelTimings,
     QueueKind,
+    ResultAttachment,
     SuspendReason,
     TerminalState,
     ToolFailure,
@@ -119,6 +120,7 @@ class ToolCallReport:
     recovered: bool
     preview: str | None
     result_bytes: int | None
+    attachments: tuple[ResultAttachment, ...]
     announced_at: datetime
     started_at: datetime | None
     finished_at: datetime | None

@@ -31,7 +31,7 @@ async def tool_is_allowed(
 
 
 async def permitted(policy: Policy, scope: Scope) -> Sequence[str] | None:
-    """Patterns of the code tools that the tenant may have; none at all when the Policy fails."""
+    """Patterns of the functions and endpoints that the tenant may have; none at all when the Policy fails."""
     return await _bounded(lambda: policy.permitted_tools(scope, None), _listed, ())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from urllib.parse import urljoin
 
 from psych_runtime.egress.credential import CredentialBinding
 from psych_runtime.egress.limits import HttpTimeouts
@@ -18,9 +18,6 @@ from psych_runtime_core.clock import Clock
 from psych_runtime_core.errors import AccessDenied, CredentialNotFound, RequestFailed, ResponseTooLarge
 from psych_runtime_core.ports.secrets import ResolvedCredential
 from psych_runtime_core.spec.http_tool import HttpTool
-
-if TYPE_CHECKING:
-    import httpx2
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +63,7 @@ class HttpCall:
             timeouts=HttpTimeouts(read=None, write=None, pool=None, total=self.tool.timeout_seconds),
         )
         told = {name.lower(): value for name, value in response.headers.items()}
-        leads_to = _target(request.url, response) if is_redirect(response) else None
+        leads_to = _target(request.url, response.headers["location"]) if is_redirect(response) else None
         return HttpReply(response.status_code, told, response.content, leads_to)
 
     def _credential(self) -> CredentialBinding | None:
@@ -87,11 +84,9 @@ class HttpCall:
         return CredentialBinding(self.request.url, resolve, tool.credential_header, tool.credential_scheme)
 
 
-def _target(url: str, response: httpx2.Response) -> str:
+def _target(url: str, location: str) -> str:
     """The origin that a redirect leads to; its path may hold anything."""
-    import httpx2
-
     try:
-        return origin_of(httpx2.URL(url).join(response.headers["location"]))
-    except (AccessDenied, httpx2.InvalidURL, ValueError):
+        return origin_of(urljoin(url, location))
+    except (AccessDenied, ValueError):
         return "an address that cannot be read"
