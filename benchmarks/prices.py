@@ -13,7 +13,7 @@ REPEATS = 1_000
 PROGRAM = f"""
 from datetime import UTC, datetime
 from time import perf_counter
-from psych_runtime.model.genai_prices import GenaiPrices
+from psych_runtime.model.prices.genai import GenaiPrices
 
 prices, at = GenaiPrices(), datetime(2026, 1, 2, tzinfo=UTC)
 begun = perf_counter()

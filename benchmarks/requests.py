@@ -7,9 +7,9 @@ from time import process_time
 
 from benchmarks.figure import Figure, at_most
 from benchmarks.setting import Setting
-from psych_runtime.model.chat_messages import Terms
-from psych_runtime.model.chat_request import encode_request
-from psych_runtime.model.dialects import DIALECTS
+from psych_runtime.model.chat.dialects import DIALECTS
+from psych_runtime.model.chat.request.encode import encode_request
+from psych_runtime.model.chat.request.messages import Terms
 from psych_runtime_core.ids import ToolCallId
 from psych_runtime_core.messages import (
     AssistantMessage,

@@ -5,8 +5,8 @@ from decimal import Decimal
 import pytest
 
 from psych_runtime import HttpTransport, ModelError, OpenAICompatibleClient
-from psych_runtime.model.chat_errors import Asked
-from psych_runtime.model.chat_stream import ChatStream
+from psych_runtime.model.chat.reply.stream import ChatStream
+from psych_runtime.model.errors.replies import Asked
 from psych_runtime.testing.http_stub import Reply
 from psych_runtime_core.jsonvalue import Json
 from psych_runtime_core.ports.model import StreamDone, TextDelta

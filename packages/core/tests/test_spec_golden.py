@@ -25,8 +25,7 @@ GOLDEN = Path(__file__).parent / "golden"
 STORED: list[dict[str, Any]] = json.loads((GOLDEN / "spec-hashes.json").read_text())
 FIELDS: dict[str, dict[str, dict[str, Any]]] = json.loads((GOLDEN / "spec-fields.json").read_text())
 MODELS: dict[str, type[BaseModel]] = {
-    model.__name__: model
-    for model in (AgentSpec, ModelRef, CodeTool, HttpTool, Limits, SuspensionPolicy)
+    model.__name__: model for model in (AgentSpec, ModelRef, CodeTool, HttpTool, Limits, SuspensionPolicy)
 }
 stored = pytest.mark.parametrize("entry", [pytest.param(entry, id=entry["title"]) for entry in STORED])
 

@@ -39,9 +39,7 @@ def test_people_read_texts_and_what_stands_beside_them() -> None:
         pytest.param([], id="an empty list"),
         pytest.param(["a"], id="texts"),
         pytest.param([{"type": "text"}], id="a part without its text"),
-        pytest.param(
-            [{"type": "image", "media": {"media_type": "image/png"}}], id="no source"
-        ),
+        pytest.param([{"type": "image", "media": {"media_type": "image/png"}}], id="no source"),
         pytest.param(
             [{"type": "image", "media": {"media_type": "image/png", "blob_key": "k"}}], id="a blob's key"
         ),

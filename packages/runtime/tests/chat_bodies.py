@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from psych_runtime.model.chat_messages import Terms
-from psych_runtime.model.chat_request import encode_request
-from psych_runtime.model.dialects import DIALECTS
+from psych_runtime.model.chat.dialects import DIALECTS
+from psych_runtime.model.chat.request.encode import encode_request
+from psych_runtime.model.chat.request.messages import Terms
 from psych_runtime_core.ids import ToolCallId
 from psych_runtime_core.jsonvalue import Json
 from psych_runtime_core.messages import (

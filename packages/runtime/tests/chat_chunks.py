@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import Any
 
 from psych_runtime.model.assemble import assemble
-from psych_runtime.model.chat_errors import Asked
-from psych_runtime.model.chat_stream import ChatStream
+from psych_runtime.model.chat.reply.stream import ChatStream
+from psych_runtime.model.errors.replies import Asked
 from psych_runtime_core.messages import AssistantMessage, OpaquePart, ReasoningPart, RefusalPart, TextPart
 from psych_runtime_core.ports.model import StreamDone, StreamEvent
 

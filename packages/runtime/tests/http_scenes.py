@@ -14,7 +14,7 @@ from psych_runtime.testing import FakeModel
 from psych_runtime.testing.http_stub import HttpStub
 from psych_runtime.tools.context import ToolContext
 from psych_runtime.tools.ending import Raised, Returned
-from psych_runtime.tools.http_endpoint import HttpEndpoint
+from psych_runtime.tools.http.endpoint import HttpEndpoint
 from psych_runtime.tools.invoke import CodeRun
 from psych_runtime.tools.problem import Problem
 from psych_runtime_core.ids import RunId, ToolCallId

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from packages.runtime.tests.chat_chunks import ASKED, Chunk, call, calls, delta, events_of, finish, read, text
 from psych_runtime.model.assemble import MAX_CALLS
-from psych_runtime.model.chat_arguments import SeenArguments
-from psych_runtime.model.chat_faults import Unreadable
-from psych_runtime.model.chat_fragments import Fragment, HeldCall, Verdict, grown, place
-from psych_runtime.model.chat_stream import ChatStream
+from psych_runtime.model.chat.reply.arguments import SeenArguments
+from psych_runtime.model.chat.reply.faults import Unreadable
+from psych_runtime.model.chat.reply.fragments import Fragment, HeldCall, Verdict, grown, place
+from psych_runtime.model.chat.reply.stream import ChatStream
 from psych_runtime_core.arguments import MAX_ARGUMENTS_BYTES
 from psych_runtime_core.errors import ModelError, ModelErrorKind
 from psych_runtime_core.ports.model import TextDelta, ToolCallDelta

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psych_runtime.model.chat_errors import Asked, error_of_reply, in_band_error
+from psych_runtime.model.errors.replies import Asked, error_of_reply, in_band_error
 from psych_runtime_core.errors import ModelError
 
 KEY = "sk-proj-aB3/xY+9=="

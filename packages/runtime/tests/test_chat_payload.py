@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from packages.runtime.tests.chat_chunks import ASKED
-from psych_runtime.model.chat_payload import Payload, read_payload
+from psych_runtime.model.chat.reply.payload import Payload, read_payload
 from psych_runtime_core.errors import ModelError, ModelErrorKind
 
 DEEP = "[" * 100_000

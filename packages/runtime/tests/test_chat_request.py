@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from packages.runtime.tests.chat_bodies import PNG, encoded, request, terms, tool
-from psych_runtime.model import chat_request
-from psych_runtime.model.request_limits import Unsendable, check_body
-from psych_runtime.model.strict_schema import is_strict
+from psych_runtime.model.chat.request import encode
+from psych_runtime.model.chat.request.limits import Unsendable, check_body
+from psych_runtime.model.chat.request.strict_schema import is_strict
 from psych_runtime_core.jsonvalue import Json
 from psych_runtime_core.messages import ImagePart, Media, Message, SystemMessage, ToolDefinition, UserMessage
 from psych_runtime_core.spec.model import REQUEST_KEYS
@@ -123,13 +123,13 @@ def test_tools_are_written_once_each_however_many_requests_offer_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     written: list[str] = []
-    write = chat_request._tool  # pyright: ignore[reportPrivateUsage]  # the one place where a tool is written
+    write = encode._tool  # pyright: ignore[reportPrivateUsage]  # the one place where a tool is written
 
     def counted(definition: ToolDefinition) -> bytes:
         written.append(definition.name)
         return write(definition)
 
-    monkeypatch.setattr(chat_request, "_tool", counted)
+    monkeypatch.setattr(encode, "_tool", counted)
     tools = tuple(tool(f"t{n}") for n in range(351))
     bodies = {encoded(request(tools=tools)) for _ in range(3)}
     later = encoded(request(tools=(*tools, tool("later"))))

@@ -23,7 +23,7 @@ from packages.runtime.tests.chat_bodies import (
     terms,
     wire,
 )
-from psych_runtime.model.request_limits import Unsendable
+from psych_runtime.model.chat.request.limits import Unsendable
 from psych_runtime_core.jsonvalue import Json
 from psych_runtime_core.messages import (
     FilePart,

@@ -24,10 +24,10 @@ from packages.runtime.tests.chat_bodies import (
     source,
     terms,
 )
-from psych_runtime.model import chat_trail
-from psych_runtime.model.chat_messages import Terms, WireConversation
-from psych_runtime.model.dialects import DIALECTS
-from psych_runtime.model.request_limits import MAX_MEDIA, Unsendable
+from psych_runtime.model.chat.dialects import DIALECTS
+from psych_runtime.model.chat.request import trail
+from psych_runtime.model.chat.request.limits import MAX_MEDIA, Unsendable
+from psych_runtime.model.chat.request.messages import Terms, WireConversation
 from psych_runtime_core.messages import (
     ImagePart,
     Media,
@@ -232,7 +232,7 @@ def test_a_conversation_that_failed_on_the_way_is_not_gone_on_from() -> None:
 
 
 def test_what_was_written_lives_as_long_as_its_conversation() -> None:
-    trails = chat_trail._TRAILS  # pyright: ignore[reportPrivateUsage]  # its length is what leaks would raise
+    trails = trail._TRAILS  # pyright: ignore[reportPrivateUsage]  # its length is what leaks would raise
     gc.collect()
     before = len(trails)
     said = tuple(growing("other", 3))[-1]

@@ -9,8 +9,8 @@ import pytest
 
 from packages.runtime.tests.chat_bodies import FOREIGN, conversation, result, source, terms, wire
 from psych_runtime.model.assemble import assemble
-from psych_runtime.model.chat_errors import Asked
-from psych_runtime.model.chat_stream import ChatStream
+from psych_runtime.model.chat.reply.stream import ChatStream
+from psych_runtime.model.errors.replies import Asked
 from psych_runtime_core.messages import AssistantMessage
 
 ITEMS = [

@@ -21,7 +21,7 @@ from packages.runtime.tests.chat_chunks import (
     read,
     text,
 )
-from psych_runtime.model.chat_stream import ChatStream
+from psych_runtime.model.chat.reply.stream import ChatStream
 from psych_runtime_core.errors import ModelError, ModelErrorKind
 from psych_runtime_core.messages import FinishReason, ImagePart
 from psych_runtime_core.ports.model import ReasoningDelta, RefusalDelta, StreamDone, TextDelta

@@ -28,7 +28,7 @@ from packages.runtime.tests.chat_chunks import (
     text,
 )
 from psych_runtime.model.assemble import assemble
-from psych_runtime.model.chat_stream import ChatStream
+from psych_runtime.model.chat.reply.stream import ChatStream
 from psych_runtime_core.errors import ModelError
 from psych_runtime_core.messages import AssistantMessage
 from psych_runtime_core.ports.model import (

@@ -8,7 +8,7 @@ import pytest
 
 from packages.runtime.tests.chat_chunks import ASKED, Chunk, call, calls, delta, events_of, finish, read, text
 from psych_runtime.model.assemble import MAX_ANSWER_BYTES
-from psych_runtime.model.chat_stream import ChatStream
+from psych_runtime.model.chat.reply.stream import ChatStream
 from psych_runtime_core.errors import ModelError
 from psych_runtime_core.ports.model import ReasoningDelta, TextDelta, ToolCallDelta
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from packages.runtime.tests.chat_chunks import NO_CHOICES, Chunk, choice, finish, money, read, text
-from psych_runtime.model.chat_numbers import amount_of, count_of
-from psych_runtime.model.chat_usage import usage_of
+from psych_runtime.model.chat.reply.numbers import amount_of, count_of
+from psych_runtime.model.chat.reply.usage import usage_of
 from psych_runtime_core.usage import Cost, Usage
 
 SEVEN = {"prompt_tokens": 7, "completion_tokens": 2}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from psych_runtime.model.chat_faults import Unreadable
-from psych_runtime.model.chat_words import finish_of
+from psych_runtime.model.chat.reply.faults import Unreadable
+from psych_runtime.model.chat.reply.words import finish_of
 from psych_runtime_core.errors import ModelErrorKind
 from psych_runtime_core.messages import FinishReason
 

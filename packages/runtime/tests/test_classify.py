@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from psych_runtime.model.chat_errors import Asked, error_of_reply
+from psych_runtime.model.errors.replies import Asked, error_of_reply
 from psych_runtime.model.transient import classify
 from psych_runtime_core.errors import (
     AccessDenied,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from packages.runtime.tests.chat_bodies import answer, call, encoded, request, result, source, terms, tool
-from psych_runtime.model.dialects import DIALECTS, dialect_of
+from psych_runtime.model.chat.dialects import DIALECTS, dialect_of
 from psych_runtime_core.messages import ReasoningPart, SystemMessage, UserMessage
 from psych_runtime_core.ports.model import ModelCapabilities, ModelRequest
 

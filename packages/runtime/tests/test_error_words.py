@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psych_runtime.model.chat_errors import Asked, error_of_reply, in_band_error
-from psych_runtime.model.error_words import cleaned, excerpt
+from psych_runtime.model.errors.replies import Asked, error_of_reply, in_band_error
+from psych_runtime.model.errors.words import cleaned, excerpt
 from psych_runtime_core.errors import ModelError, ModelErrorKind
 
 KEY = 'sk-proj-aB3/xY+9=="é'

@@ -14,9 +14,9 @@ from genai_prices.data import providers
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from psych_runtime.model.genai_prices import DEFAULT_PRICES, GenaiPrices
-from psych_runtime.model.model_ids import spellings
-from psych_runtime.model.pricing import compute_cost
+from psych_runtime.model.prices.genai import DEFAULT_PRICES, GenaiPrices
+from psych_runtime.model.prices.ids import spellings
+from psych_runtime.model.prices.pricing import compute_cost
 from psych_runtime_core.ports.prices import ModelPrice
 from psych_runtime_core.usage import Usage
 

@@ -11,8 +11,8 @@ import pytest
 from genai_prices import types
 from genai_prices.data_units import unit_data
 
-from psych_runtime.model.genai_catalog import GenaiCatalog
-from psych_runtime.model.genai_rates import price_of
+from psych_runtime.model.prices.genai_catalog import GenaiCatalog
+from psych_runtime.model.prices.genai_rates import price_of
 from psych_runtime_core.ports.prices import ModelPrice, PriceTier
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)

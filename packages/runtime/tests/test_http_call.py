@@ -19,7 +19,7 @@ from psych_runtime.secrets.in_memory import InMemorySecretResolver
 from psych_runtime.testing.http_stub import HttpStub, Raw, Reply
 from psych_runtime.tools.calls import CallFailed, EndUnseen
 from psych_runtime.tools.context import ToolContext
-from psych_runtime.tools.http_endpoint import HttpEndpoint
+from psych_runtime.tools.http.endpoint import HttpEndpoint
 from psych_runtime.tools.output import File
 from psych_runtime.tools.problem import Problem
 from psych_runtime_core.clock import SystemClock

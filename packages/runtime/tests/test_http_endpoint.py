@@ -9,7 +9,7 @@ import pytest
 from packages.runtime.tests.http_scenes import HastyClock, context_in
 from psych_runtime.tools.any_tool import AnyTool
 from psych_runtime.tools.granted import GrantedTools, RunTerms
-from psych_runtime.tools.http_endpoint import ANY_OBJECT, HttpEndpoint
+from psych_runtime.tools.http.endpoint import ANY_OBJECT, HttpEndpoint
 from psych_runtime.tools.offer import offer
 from psych_runtime.tools.problem import Problem
 from psych_runtime.tools.registry import ToolRegistry

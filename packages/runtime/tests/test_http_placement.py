@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psych_runtime.tools.http_placement import MAX_URL, HttpRequest, Places, keeps_place, place
-from psych_runtime.tools.http_values import MAX_HEADER
+from psych_runtime.tools.http.placement import MAX_URL, HttpRequest, Places, keeps_place, place
+from psych_runtime.tools.http.values import MAX_HEADER
 from psych_runtime_core.errors import Violation
 from psych_runtime_core.jsonvalue import FrozenDict, freeze
 from psych_runtime_core.spec.http_tool import HttpTool

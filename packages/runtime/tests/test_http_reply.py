@@ -10,9 +10,9 @@ import pytest
 
 from psych_runtime.secrets.masks import NO_MASKS, Masks
 from psych_runtime.tools.calls import CallFailed, EndUnseen
-from psych_runtime.tools.http_ending import HttpEnd
-from psych_runtime.tools.http_reply import HttpReply, excerpt_of, value_of
-from psych_runtime.tools.http_tries import Tried
+from psych_runtime.tools.http.ending import HttpEnd
+from psych_runtime.tools.http.reply import HttpReply, excerpt_of, value_of
+from psych_runtime.tools.http.tries import Tried
 from psych_runtime.tools.output import File
 from psych_runtime_core.engine import wording
 from psych_runtime_core.errors import Phase, RequestFailed

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from psych_runtime.tools.http_reply import HttpReply
-from psych_runtime.tools.http_tries import MAX_TRIES, Tried, TryTerms, pause_before_next
+from psych_runtime.tools.http.reply import HttpReply
+from psych_runtime.tools.http.tries import MAX_TRIES, Tried, TryTerms, pause_before_next
 from psych_runtime_core.errors import RequestFailed
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

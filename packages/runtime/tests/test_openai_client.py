@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from packages.runtime.tests.client_scenes import Vault, asked, context, heard, serving
 from psych_runtime.egress.limits import HttpTimeouts
 from psych_runtime.egress.transport import HttpTransport
-from psych_runtime.model.dialects import DIALECTS
+from psych_runtime.model.chat.dialects import DIALECTS
 from psych_runtime.model.openai_compatible import OpenAICompatibleClient
 from psych_runtime.testing.http_stub import Reply
 from psych_runtime_core.errors import AccessDenied

@@ -23,11 +23,11 @@ from packages.runtime.tests.client_scenes import (
     text_of,
 )
 from psych_runtime.egress.transport import HttpTransport
-from psych_runtime.model.chat_call import Call, call_events
-from psych_runtime.model.chat_errors import Asked
-from psych_runtime.model.endpoint import endpoint_of
+from psych_runtime.model.chat.call import Call, call_events
+from psych_runtime.model.chat.endpoint import endpoint_of
+from psych_runtime.model.chat.reply.pieces import DEFAULT_PATIENCE, Patience, Pieces
+from psych_runtime.model.errors.replies import Asked
 from psych_runtime.model.openai_compatible import OpenAICompatibleClient
-from psych_runtime.model.reply_pieces import DEFAULT_PATIENCE, Patience, Pieces
 from psych_runtime.testing.http_stub import HttpStub, Piece
 from psych_runtime_core.errors import ModelErrorKind, RequestFailed
 from psych_runtime_core.ports.model import StreamDone, StreamEvent

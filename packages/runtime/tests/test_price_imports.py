@@ -19,7 +19,7 @@ sys.meta_path.insert(0, Hidden())
 """
 ASK = """
 from datetime import UTC, datetime
-from psych_runtime.model.genai_prices import DEFAULT_PRICES, GenaiPrices
+from psych_runtime.model.prices.genai import DEFAULT_PRICES, GenaiPrices
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 """
 
@@ -36,9 +36,9 @@ def python(program: str) -> str:
     [
         pytest.param("import psych_runtime", id="the public module"),
         pytest.param("from psych_runtime import Runtime, Worker", id="a Runtime"),
-        pytest.param("from psych_runtime.model import pricing, price_table, genai_prices", id="the prices"),
+        pytest.param("from psych_runtime.model.prices import genai, pricing, table", id="the prices"),
         pytest.param(
-            "from psych_runtime.model.genai_prices import *; GenaiPrices(); DEFAULT_PRICES.catalog",
+            "from psych_runtime.model.prices.genai import *; GenaiPrices(); DEFAULT_PRICES.catalog",
             id="prices made and named",
         ),
     ],
@@ -98,7 +98,7 @@ print(GenaiPrices(overrides={{"m": ModelPrice(1, 2)}}).price_for("m", at=AT).out
 
 def test_a_look_up_is_not_made_twice() -> None:
     program = f"""{ASK}
-from psych_runtime.model import genai_catalog
+from psych_runtime.model.prices import genai_catalog
 made, asked = [], []
 init, claims = genai_catalog.GenaiCatalog.__init__, genai_catalog.GenaiCatalog._claimant
 

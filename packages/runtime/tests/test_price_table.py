@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from psych_runtime.model.model_ids import spellings
-from psych_runtime.model.price_table import StaticPriceTable
+from psych_runtime.model.prices.ids import spellings
+from psych_runtime.model.prices.table import StaticPriceTable
 from psych_runtime_core.ports.prices import ModelPrice, PriceResolver
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

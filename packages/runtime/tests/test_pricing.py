@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psych_runtime.model.price_table import StaticPriceTable
-from psych_runtime.model.pricing import PricedCall, compute_cost, resolve_cost
+from psych_runtime.model.prices.pricing import PricedCall, compute_cost, resolve_cost
+from psych_runtime.model.prices.table import StaticPriceTable
 from psych_runtime_core.ports.prices import CostPolicy, ModelPrice, PriceTier
 from psych_runtime_core.usage import Cost, Usage
 

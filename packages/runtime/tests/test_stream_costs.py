@@ -12,8 +12,8 @@ import pytest
 
 from packages.runtime.tests.chat_chunks import ASKED, Chunk, call, calls, delta, text
 from psych_runtime.egress.sse import server_events
-from psych_runtime.model.chat_payload import read_payload
-from psych_runtime.model.chat_stream import ChatStream
+from psych_runtime.model.chat.reply.payload import read_payload
+from psych_runtime.model.chat.reply.stream import ChatStream
 
 MIB = 1024 * 1024
 

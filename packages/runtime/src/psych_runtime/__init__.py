@@ -88,15 +88,15 @@ _TOOLS_AND_MODELS = {
     "psych_runtime_core.messages": "AssistantMessage AssistantPart FilePart FinishReason ImagePart Media"
     " Message MessageModel ModelSource OpaquePart Part ReasoningPart RefusalPart SystemMessage TextPart"
     " ToolCall ToolClass ToolDefinition ToolResultMessage UserMessage check_conversation",
-    "psych_runtime.model.dialects": "Dialect",
+    "psych_runtime.model.chat.dialects": "Dialect",
     "psych_runtime_core.ports.model": "EventStream MediaDelta ModelCallContext ModelCapabilities ModelClient"
     " ModelRequest OpaqueDelta ReasoningDelta RefusalDelta StreamDone TextDelta ToolCallDelta",
     "psych_runtime_core.usage": "Cost Usage",
 }
 _PRICES = {
-    "psych_runtime.model.genai_prices": "DEFAULT_PRICES GenaiPrices",
-    "psych_runtime.model.price_table": "StaticPriceTable",
-    "psych_runtime.model.pricing": "compute_cost",
+    "psych_runtime.model.prices.genai": "DEFAULT_PRICES GenaiPrices",
+    "psych_runtime.model.prices.table": "StaticPriceTable",
+    "psych_runtime.model.prices.pricing": "compute_cost",
     "psych_runtime_core.ports.prices": "CostPolicy ModelPrice PriceResolver PriceTier",
 }
 _EGRESS = {

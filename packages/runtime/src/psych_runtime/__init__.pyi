@@ -31,12 +31,12 @@ from psych_runtime.egress.policy import PublicOnly as PublicOnly
 from psych_runtime.egress.proxy import ProxyConfig as ProxyConfig
 from psych_runtime.egress.transport import HttpTransport as HttpTransport
 from psych_runtime.model.by_model import ByModel as ByModel
-from psych_runtime.model.dialects import Dialect as Dialect
-from psych_runtime.model.genai_prices import DEFAULT_PRICES as DEFAULT_PRICES
-from psych_runtime.model.genai_prices import GenaiPrices as GenaiPrices
+from psych_runtime.model.chat.dialects import Dialect as Dialect
 from psych_runtime.model.openai_compatible import OpenAICompatibleClient as OpenAICompatibleClient
-from psych_runtime.model.price_table import StaticPriceTable as StaticPriceTable
-from psych_runtime.model.pricing import compute_cost as compute_cost
+from psych_runtime.model.prices.genai import DEFAULT_PRICES as DEFAULT_PRICES
+from psych_runtime.model.prices.genai import GenaiPrices as GenaiPrices
+from psych_runtime.model.prices.pricing import compute_cost as compute_cost
+from psych_runtime.model.prices.table import StaticPriceTable as StaticPriceTable
 from psych_runtime.runtime import Runtime as Runtime
 from psych_runtime.secrets.in_memory import InMemorySecretResolver as InMemorySecretResolver
 from psych_runtime.sessions import DispatchOptions as DispatchOptions

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self, get_args
 
 from psych_runtime.model.clients import the_transport
-from psych_runtime.model.genai_prices import DEFAULT_PRICES
+from psych_runtime.model.prices.genai import DEFAULT_PRICES
 from psych_runtime.tools.permits import Permits
 from psych_runtime.tools.registry import ToolRegistry
 from psych_runtime.tools.selectors import Selectors

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Protocol, runtime_checkable
 
-from psych_runtime.model.error_table import advice
+from psych_runtime.model.errors.table import advice
 from psych_runtime_core.errors import ModelError, ModelErrorKind
 from psych_runtime_core.ports.model import (
     ModelCallContext,

@@ -13,14 +13,14 @@ from pydantic import SecretStr
 from psych_runtime.egress.credential import CredentialBinding
 from psych_runtime.egress.headers import checked
 from psych_runtime.egress.transport import HttpTransport
-from psych_runtime.model.api_key import key_of, resolving
-from psych_runtime.model.chat_call import Call, call_events
-from psych_runtime.model.chat_errors import Asked
-from psych_runtime.model.chat_messages import Terms
-from psych_runtime.model.chat_request import encode_request
-from psych_runtime.model.dialects import DIALECTS, Dialect, dialect_of
-from psych_runtime.model.endpoint import endpoint_of
-from psych_runtime.model.request_limits import Unsendable
+from psych_runtime.model.chat.api_key import key_of, resolving
+from psych_runtime.model.chat.call import Call, call_events
+from psych_runtime.model.chat.dialects import DIALECTS, Dialect, dialect_of
+from psych_runtime.model.chat.endpoint import endpoint_of
+from psych_runtime.model.chat.request.encode import encode_request
+from psych_runtime.model.chat.request.limits import Unsendable
+from psych_runtime.model.chat.request.messages import Terms
+from psych_runtime.model.errors.replies import Asked
 from psych_runtime_core.errors import AccessDenied, ModelErrorKind
 from psych_runtime_core.messages import ModelSource
 from psych_runtime_core.ports.model import ModelCallContext, ModelCapabilities, ModelRequest, StreamEvent

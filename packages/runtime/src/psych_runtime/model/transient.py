@@ -6,8 +6,8 @@ import errno
 import math
 import socket
 
-from psych_runtime.model.error_table import kind_of_status
-from psych_runtime.model.retry_after import LONGEST_HINT_SECONDS
+from psych_runtime.model.errors.retry_after import LONGEST_HINT_SECONDS
+from psych_runtime.model.errors.table import kind_of_status
 from psych_runtime_core.errors import (
     AccessDenied,
     CredentialNotFound,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from psych_runtime.tools.any_tool import AnyTool
-from psych_runtime.tools.http_endpoint import HttpEndpoint
+from psych_runtime.tools.http.endpoint import HttpEndpoint
 from psych_runtime.tools.registry import ToolRegistry
 from psych_runtime_core.clock import Clock
 from psych_runtime_core.spec.agent import AgentSpec

@@ -1,0 +1,1 @@
+"""The wire of OpenAI's chat completions."""

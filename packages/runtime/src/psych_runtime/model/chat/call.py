@@ -1,0 +1,72 @@
+"""One try of a call: a request goes out, and what comes back is told in events and errors of ours."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import httpcore2
+
+from psych_runtime.egress.credential import CredentialBinding
+from psych_runtime.egress.headers import EVENT_STREAM
+from psych_runtime.egress.limits import HttpTimeouts
+from psych_runtime.egress.transport import HttpTransport
+from psych_runtime.model.chat.endpoint import Endpoint
+from psych_runtime.model.chat.reply.pieces import DEFAULT_PATIENCE, Patience
+from psych_runtime.model.chat.reply.reading import Reading, reply_events
+from psych_runtime.model.errors.replies import Asked
+from psych_runtime_core.errors import ModelError, ModelErrorKind, RequestFailed
+from psych_runtime_core.ports.model import StreamEvent
+from psych_runtime_core.scope import Scope
+
+MAX_STREAM_BYTES = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """All that one try needs. `headers` by lower-case names; `idle_seconds` 0 is no limit."""
+
+    endpoint: Endpoint
+    scope: Scope
+    asked: Asked
+    credential: CredentialBinding | None
+    headers: Mapping[str, str]
+    query: Mapping[str, str]
+    body: bytes
+    idle_seconds: float
+    patience: Patience = DEFAULT_PATIENCE
+
+
+async def call_events(call: Call, transport: HttpTransport) -> AsyncGenerator[StreamEvent, None]:
+    """The events of one try. Leaving it closes the socket, unless the reply was read to its end."""
+    reading = Reading(call.asked, call.endpoint.origin, call.patience)
+    begun = False
+    try:
+        async with transport.stream(
+            "POST",
+            call.endpoint.answers,
+            scope=call.scope,
+            purpose="model",
+            credential=call.credential,
+            headers={**call.headers, "accept": EVENT_STREAM, "content-type": "application/json"},
+            params=call.query or None,
+            content=call.body,
+            timeouts=HttpTimeouts(connect=10.0, write=30.0, pool=30.0, read=call.idle_seconds or None),
+            max_response_bytes=MAX_STREAM_BYTES,
+            configured=(call.endpoint.origin,),
+        ) as response:
+            begun = True
+            async with aclosing(reply_events(response, reading, datetime.now(UTC))) as events:
+                async for event in events:
+                    yield event
+    except RequestFailed as failed:
+        raise _error_of(failed, call.asked, begun=begun) from failed
+
+
+def _error_of(failed: RequestFailed, asked: Asked, *, begun: bool) -> ModelError:
+    code = "truncated" if begun else None
+    if isinstance(failed.__cause__, httpcore2.ReadTimeout):
+        code = "idle"
+    return asked.error(ModelErrorKind.TRANSIENT, f"{failed.message}.", code=code)

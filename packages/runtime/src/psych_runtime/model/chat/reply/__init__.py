@@ -1,0 +1,1 @@
+"""What comes back, read: pure, chunk by chunk."""

@@ -1,0 +1,143 @@
+"""A piece of a tool call as it came, and where it belongs: one decision, by three rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeVar
+
+from psych_runtime.model.chat.reply.arguments import SeenArguments
+from psych_runtime.model.chat.reply.faults import malformed
+from psych_runtime.model.chat.reply.numbers import count_of
+from psych_runtime.model.chat.reply.opaque import compact_json, opaque_of
+from psych_runtime.model.chat.reply.shapes import Object, members
+from psych_runtime.model.chat.reply.text import text_of
+from psych_runtime_core.frozen import FrozenDict, Json
+
+NO_EXTRAS: Mapping[str, Json] = FrozenDict()
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A piece of a call. What it does not say is None or empty.
+
+    `extras` are the keys that this wire does not name, under `call` and `function`.
+    """
+
+    index: int | None = None
+    id: str | None = None
+    name: str = ""
+    arguments: str = ""
+    extras: Mapping[str, Json] = NO_EXTRAS
+
+
+@dataclass(slots=True)
+class HeldCall:
+    """A call that has begun. `chunk` is the number of the one that brought its last arguments."""
+
+    index: int | None = None
+    id: str | None = None
+    name: str = ""
+    chunk: int = 0
+    arguments: SeenArguments = field(default_factory=SeenArguments)
+
+
+Held = TypeVar("Held", bound=HeldCall)
+
+
+class Verdict(Enum):
+    """What a fragment is, when it does not continue a call."""
+
+    REPEATS = "it says once more what a call has said"
+    OPENS = "it begins a call"
+
+
+def place(fragment: Fragment, calls: Sequence[Held], chunk: int) -> Verdict | Held:
+    """Whether `fragment`, of the chunk with that number, repeats or opens a call, or the call it continues.
+
+    Raises `Unreadable` for a fragment of no call.
+    """
+    if any(_repeats(fragment, call, chunk) for call in calls):
+        return Verdict.REPEATS
+    held = _held(fragment, calls)
+    if _opens(fragment, held):
+        return Verdict.OPENS
+    if held is None and calls:
+        held = next((call for call in calls if fragment.id and call.id == fragment.id), calls[-1])
+    if held is None:
+        raise malformed("a piece of a tool call came before any call had begun")
+    return held
+
+
+def grown(name: str, piece: str) -> str:
+    """A name after one more piece of it: providers send the next part, the whole again, or all so far."""
+    if not piece or piece == name:
+        return name
+    return piece if piece.startswith(name) else name + piece
+
+
+def fragment_of(entry: object, place: int | None = None) -> Fragment | None:
+    """An entry of `tool_calls`, None for one that says nothing; `place` is its index where it names none."""
+    call = members(entry)
+    inner = members(call.get("function"))
+    extras = {
+        "call": _others(call, ("index", "id", "type", "function")),
+        "function": _others(inner, ("name", "arguments")),
+    }
+    found = Fragment(
+        id=text_of(call.get("id")) or None,
+        name=text_of(inner.get("name")),
+        arguments=_arguments(inner.get("arguments")),
+        extras=FrozenDict({where: keys for where, keys in extras.items() if keys}),
+    )
+    if found == Fragment():
+        return None
+    index = count_of(call.get("index"))
+    return Fragment(place if index is None else index, found.id, found.name, found.arguments, found.extras)
+
+
+def _repeats(fragment: Fragment, call: HeldCall, chunk: int) -> bool:
+    return (
+        chunk > call.chunk
+        and bool(fragment.arguments)
+        and fragment.index in (None, call.index)
+        and _may_be(fragment.id, call.id)
+        and fragment.name in ("", call.name)
+        and call.arguments.closed
+        and call.arguments.equals(fragment.arguments)
+    )
+
+
+def _held(fragment: Fragment, calls: Sequence[Held]) -> Held | None:
+    """The call that is held at the fragment's index, or of its id, or, when it has no index, the last one."""
+    if fragment.index is not None:
+        calls = [call for call in calls if call.index == fragment.index]
+    same = (call for call in calls if fragment.id and call.id == fragment.id)
+    return next(same, calls[-1] if calls else None)
+
+
+def _opens(fragment: Fragment, held: HeldCall | None) -> bool:
+    if not fragment.name:
+        return held is None and fragment.index is not None and fragment.id is not None
+    if held is None or not _may_be(fragment.id, held.id):
+        return True
+    same = fragment.id is not None and fragment.id == held.id
+    return not same and bool(fragment.arguments.strip()) and held.arguments.closed
+
+
+def _may_be(said: str | None, held: str | None) -> bool:
+    """Whether two ids can be those of one call: an id may come late, or not again."""
+    return said is None or held is None or said == held
+
+
+def _arguments(value: object) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return compact_json(value)
+
+
+def _others(entry: Object, known: tuple[str, ...]) -> Mapping[str, Json]:
+    return FrozenDict(
+        {key: opaque_of(value) for key, value in entry.items() if key not in known and value is not None}
+    )

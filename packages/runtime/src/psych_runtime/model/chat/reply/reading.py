@@ -1,0 +1,139 @@
+"""A reply as the events of a stream: one JSON document, server-sent events, or no answer at all."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from psych_runtime.egress.sse import ServerEvent, server_events
+from psych_runtime.model.chat.reply.payload import Payload, read_payload
+from psych_runtime.model.chat.reply.pieces import Patience, Pieces
+from psych_runtime.model.chat.reply.stream import ChatStream
+from psych_runtime.model.errors.replies import Asked, error_of_reply, in_band_error
+from psych_runtime_core.errors import ModelError, RequestFailed, ResponseTooLarge
+from psych_runtime_core.ports.model import StreamEvent
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    import httpx2
+
+MAX_EVENT_BYTES = 8 * 1024 * 1024
+MAX_ERROR_BYTES = 64 * 1024
+MAX_BLANKS = 64 * 1024
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a reply is read with: who was asked, where, and with which patience at the end."""
+
+    asked: Asked
+    origin: str
+    patience: Patience
+
+
+async def reply_events(
+    response: httpx2.Response, reading: Reading, received_at: datetime
+) -> AsyncGenerator[StreamEvent, None]:
+    """The events of a reply, `StreamDone` last. Raises `ModelError`, `RequestFailed`, `ResponseTooLarge`."""
+    async with aclosing(response.aiter_raw()) as body:
+        pieces = Pieces(body, reading.patience)
+        opening = await _opening(pieces) if response.status_code == 200 else b""
+        if not opening or opening == b"<" or _is_page(response):
+            shown = await _up_to(pieces, MAX_ERROR_BYTES)
+            raise error_of_reply(response.status_code, response.headers, shown, reading.asked, received_at)
+        chat = ChatStream(reading.asked, response.headers)
+        if opening == b"{":
+            for event in await _whole(pieces, chat, reading):
+                yield event
+            return
+        async with aclosing(_streamed(pieces, chat, reading)) as events:
+            async for event in events:
+                yield event
+
+
+def _is_page(response: httpx2.Response) -> bool:
+    return "text/html" in response.headers.get("content-type", "").lower()
+
+
+async def _opening(pieces: Pieces) -> bytes:
+    """The first byte that says something; none of an empty body. What was read for it is read again."""
+    head = b""
+    async for piece in pieces:
+        head += piece
+        if len(head) > MAX_BLANKS or (_first(head) and not BYTE_ORDER_MARK.startswith(head)):
+            break
+    pieces.put_back(head)
+    return _first(head)
+
+
+def _first(head: bytes) -> bytes:
+    return head.removeprefix(BYTE_ORDER_MARK).lstrip()[:1]
+
+
+async def _up_to(pieces: Pieces, limit: int) -> bytes:
+    """The beginning of a body. One that breaks off says what it said until then."""
+    read = b""
+    try:
+        async for piece in pieces:
+            read += piece
+            if len(read) >= limit:
+                break
+    except RequestFailed:
+        pass
+    return read[:limit]
+
+
+async def _whole(pieces: Pieces, chat: ChatStream, reading: Reading) -> list[StreamEvent]:
+    """The events of a reply that came as one JSON document."""
+    body = bytearray()
+    async for piece in pieces:
+        body += piece
+        if len(body) > MAX_EVENT_BYTES:
+            raise ResponseTooLarge(reading.origin, MAX_EVENT_BYTES)
+    payload = read_payload(body.decode("utf-8-sig", "replace"), reading.asked)
+    return chat.whole(payload.chunks[0] if payload.chunks else {})
+
+
+async def _streamed(pieces: Pieces, chat: ChatStream, reading: Reading) -> AsyncGenerator[StreamEvent, None]:
+    """The events of a reply that came as server-sent events."""
+    done = False
+    async with aclosing(
+        server_events(pieces, origin=reading.origin, max_event_bytes=MAX_EVENT_BYTES)
+    ) as told:
+        async for event in told:
+            payload = _payload(event, reading.asked)
+            for chunk in payload.chunks:
+                if done:
+                    chat.late(chunk)
+                    continue
+                for heard in chat.feed(chunk):
+                    yield heard
+            done = done or payload.done
+            if done:
+                pieces.done()
+            elif chat.finished:
+                pieces.finish()
+    for heard in chat.end(done):
+        yield heard
+
+
+def _payload(event: ServerEvent, asked: Asked) -> Payload:
+    try:
+        payload = read_payload(event.data, asked)
+    except ModelError:
+        if event.name == "error":
+            payload = Payload()
+        elif event.whole:
+            raise
+        else:
+            # The stream ended inside this event: whether that matters is known from what came before it.
+            return Payload()
+    if event.name == "error":
+        told = in_band_error(payload.chunks[0] if payload.chunks else event.data, asked, event=event.name)
+        if told is not None:
+            raise told
+    return payload

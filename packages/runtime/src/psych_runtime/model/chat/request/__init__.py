@@ -1,0 +1,1 @@
+"""A request as bytes: pure, equal for equal requests."""

@@ -1,0 +1,159 @@
+"""Every way in which an OpenAI-like provider says that a call failed, as a `ModelError`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from http import HTTPStatus
+from types import MappingProxyType
+from urllib.parse import urlsplit
+
+from psych_runtime.model.errors.body import Said, error_in, said_by, said_by_body
+from psych_runtime.model.errors.retry_after import retry_after
+from psych_runtime.model.errors.table import Seen, advice, judge
+from psych_runtime.model.errors.words import MAX_EXCERPT, MAX_WORDS, cleaned, excerpt
+from psych_runtime_core.errors import ModelError, ModelErrorKind
+
+MAX_BODY_BYTES = 65_536
+# A record keeps no longer code.
+MAX_CODE = 128
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+# The first one that a reply has is the provider's own; the last is of the proxy before it.
+REQUEST_IDS = ("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid", "cf-ray")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Who was asked, for which model, and the secrets that no error may repeat."""
+
+    provider: str
+    model: str
+    secrets: Sequence[str] = field(default=(), repr=False)
+
+    def error(
+        self,
+        kind: ModelErrorKind,
+        words: str,
+        *,
+        code: str | None = None,
+        status: int | None = None,
+        request_id: str | None = None,
+    ) -> ModelError:
+        """An error found on this side: `words` say what happened, and what to do is added."""
+        message = self._message(words, advice(kind, code), status)
+        return ModelError(
+            kind,
+            message,
+            code=code,
+            status=status,
+            provider=self.provider,
+            model=self.model,
+            request_id=request_id,
+        )
+
+    def refused(
+        self, said: Said, status: int | None, request_id: str | None, hint: float | None = None
+    ) -> ModelError:
+        """An error in the provider's words, judged by them and its status."""
+        words = cleaned(said.words, self.secrets, MAX_EXCERPT if said.is_page else MAX_WORDS)
+        row = judge(Seen(status, said.names, words.lower()))
+        cure = row.advice or advice(row.kind, row.code)
+        return ModelError(
+            row.kind,
+            self._message(words or _without_words(status), cure, status),
+            code=row.code or cleaned(said.code or "", self.secrets, MAX_CODE) or None,
+            status=status,
+            retry_after_seconds=hint,
+            provider=self.provider,
+            model=self.model,
+            request_id=request_id or cleaned(said.request_id or "", self.secrets, MAX_CODE) or None,
+        )
+
+    def _message(self, words: str, cure: str, status: int | None) -> str:
+        """The words, who they are from, and what to do, in what a message may hold."""
+        where = (self.provider, self.model, *([f"HTTP {status}"] if status else []))
+        tail = f" ({', '.join(where)}) {cure.format(provider=self.provider)}"
+        return cleaned(words, self.secrets, MAX_WORDS - len(tail)) + tail
+
+
+def error_of_reply(
+    status: int, headers: Mapping[str, str], body: bytes, asked: Asked, received_at: datetime | None = None
+) -> ModelError:
+    """The error in a reply that is no answer: one of 400 and above, a redirect, one that no model wrote.
+
+    Of `body` the first 64 KiB are read. `received_at`, an aware instant, is what a `Retry-After` date counts
+    from where the reply has no `Date`.
+    """
+    body, request_id = body[:MAX_BODY_BYTES], request_id_of(headers, asked)
+    if status >= 400:
+        return asked.refused(said_by_body(body), status, request_id, retry_after(headers, received_at))
+    if status == HTTPStatus.OK and not body.strip():
+        words = "The reply was empty."
+        return asked.error(
+            ModelErrorKind.TRANSIENT, words, code="empty_response", status=status, request_id=request_id
+        )
+    words = _no_model(status, headers, body, asked)
+    return asked.error(
+        ModelErrorKind.PERMANENT, words, code="not_a_model", status=status, request_id=request_id
+    )
+
+
+def in_band_error(
+    chunk: object, asked: Asked, *, event: str | None = None, headers: Mapping[str, str] = NO_HEADERS
+) -> ModelError | None:
+    """The error inside a reply that began well; None where `chunk` holds none.
+
+    `chunk` is the JSON of one event or of a whole reply, or the text of an event that is no JSON; `event` is
+    the event's name. Without a status or a code that says more, asking again can help.
+    """
+    found = error_in(chunk, event)
+    if found is None:
+        return None
+    said = said_by(found)
+    return asked.refused(said, said.status, request_id_of(headers, asked))
+
+
+def request_id_of(headers: Mapping[str, str], asked: Asked) -> str | None:
+    """The provider's id of a call, as its reply has it."""
+    told = {name.lower(): value for name, value in headers.items()}
+    ids = (cleaned(told.get(name, ""), asked.secrets, MAX_CODE) for name in REQUEST_IDS)
+    return next(filter(None, ids), None)
+
+
+def _without_words(status: int | None) -> str:
+    if status is None:
+        return "The reply broke off with an error that says nothing."
+    return f"The provider answered {_named(status)} and said nothing."
+
+
+def _no_model(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) -> str:
+    told = {name.lower(): value for name, value in headers.items()}
+    if 300 <= status < 400:
+        target = _origin(told.get("location", ""))
+        return f"The reply was {_named(status)}{target}, and redirects are not followed."
+    if status != HTTPStatus.OK:
+        return f"The reply was {_named(status)}, which no model gives."
+    kind = told.get("content-type") or "no content type"
+    return f"The reply is no answer of a model; it is {kind} and begins: {_beginning(body, asked)!r}."
+
+
+def _beginning(body: bytes, asked: Asked) -> str:
+    return excerpt(said_by_body(body).words, asked.secrets)
+
+
+def _named(status: int) -> str:
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
+
+
+def _origin(location: str) -> str:
+    """Where a redirect leads, without the path, which may hold anything."""
+    try:
+        target = urlsplit(location)
+        host = target.hostname
+    except ValueError:
+        return ""
+    return f" to {target.scheme}://{host}" if host and target.scheme else ""

@@ -1,0 +1,81 @@
+"""Prices out of the package `genai-prices`, and those that a Runtime knows by default."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+from psych_runtime.doors import door
+from psych_runtime.model.prices.table import StaticPriceTable
+from psych_runtime_core.errors import MissingExtra
+from psych_runtime_core.ports.prices import ModelPrice, PriceResolver
+
+if TYPE_CHECKING:
+    from psych_runtime.model.prices.genai_catalog import GenaiCatalog
+
+
+class GenaiPrices:
+    """The rows that an installed `genai-prices` carries, by whole ids; they change with its version alone.
+
+    `provider` says who sells every model: a name of that package, or a base URL. Without one it is the
+    provider of the call, else the one that an id such as `vendor/model` names, else the one whose models have
+    such names. `overrides` come first. The package is imported at the first look-up, which raises
+    `MissingExtra` without it. A row that charges for more than tokens has no price.
+    """
+
+    def __init__(
+        self, *, provider: str | None = None, overrides: Mapping[str, ModelPrice] | None = None
+    ) -> None:
+        self._provider = provider
+        self._overrides = StaticPriceTable(overrides or {})
+
+    @property
+    def catalog(self) -> str | None:
+        """`genai-prices` and its version; None where it is not installed."""
+        try:
+            return f"genai-prices {version('genai-prices')}"
+        except PackageNotFoundError:
+            return None
+
+    def price_for(
+        self, model: str, *, provider: str | None = None, at: datetime, tier: str | None = None
+    ) -> ModelPrice | None:
+        """The price of the row that `model` means, as it was at a moment in a service tier."""
+        seller = self._provider or provider
+        override = self._overrides.price_for(model, provider=seller, at=at, tier=tier)
+        if override is not None:
+            return override
+        row = self._catalog.row(model, seller)
+        if row is None:
+            return None
+        from psych_runtime.model.prices.genai_rates import price_of
+
+        # What others sell is listed at the standard price of its maker, whose tiers are the maker's own.
+        return price_of(row.model, at, tier if row.own else None)
+
+    @cached_property
+    def _catalog(self) -> GenaiCatalog:
+        with door("genai_prices", "prices"):
+            # The rows of the package itself: its updater fetches others, and is never started.
+            from genai_prices.data import providers
+        from psych_runtime.model.prices.genai_catalog import GenaiCatalog
+
+        return GenaiCatalog(providers)
+
+
+class _InstalledPrices(GenaiPrices):
+    """Knows nothing where the extra is not installed."""
+
+    def price_for(
+        self, model: str, *, provider: str | None = None, at: datetime, tier: str | None = None
+    ) -> ModelPrice | None:
+        try:
+            return super().price_for(model, provider=provider, at=at, tier=tier)
+        except MissingExtra:
+            return None
+
+
+DEFAULT_PRICES: PriceResolver = _InstalledPrices()

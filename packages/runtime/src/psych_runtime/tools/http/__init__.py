@@ -1,0 +1,1 @@
+"""Tools that are endpoints: described by a Spec, called over HTTP."""
