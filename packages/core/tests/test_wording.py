@@ -128,6 +128,7 @@ TEXTS = {
         "less. The first part of it:\nthe beginning",
     ),
     "given_up": (wording.given_up(), "did not end", "do not repeat it", "Check first"),
+    "answer_too_large": (wording.answer_too_large(9), "record holds (9)", "gives as much", "Ask for less"),
     "empty_response": (wording.empty_response(), "neither text nor a call", "may help", "another model"),
     "invalid_prompt": (wording.invalid_prompt(7, "it ends early"), "Record 7", "does not help", "report it"),
     "lane_failure_streak": (wording.lane_failure_streak(6), "6 times in a row", "same way", "Look at"),

@@ -72,6 +72,12 @@ def encode(record: Record, *, after: Head, scope: Scope, codec: Codec) -> Entry:
     return Entry(record.seq, record.type, record.at, record.epoch, body, chain(after, body))
 
 
+def size_of(record: Record) -> int:
+    """The bytes of the body of `record`, before sealing; its stamp adds some hundreds."""
+    facts, content = split(record)
+    return len(encode_json(facts)) + 1 + (len(encode_json(content)) if content else 0)
+
+
 def chain(after: Head, body: bytes) -> bytes:
     """The digest of an entry of this body behind `after`."""
     return hashlib.sha256(after.digest + body).digest()

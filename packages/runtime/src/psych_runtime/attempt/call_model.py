@@ -27,16 +27,21 @@ from psych_runtime_core.arguments import arguments_or_text
 from psych_runtime_core.engine import wording
 from psych_runtime_core.engine.effects import CallModel, ModelProblem
 from psych_runtime_core.engine.retry import failed_call
+from psych_runtime_core.errors import PsychError
 from psych_runtime_core.ids import ToolCallId, call_digest, derive_call_id
 from psych_runtime_core.messages import ModelSource, ToolCall
 from psych_runtime_core.ports.model import StreamDone
-from psych_runtime_core.records import Record
+from psych_runtime_core.records import MAX_BODY_BYTES, Record
+from psych_runtime_core.records.entry import size_of
 from psych_runtime_core.records.facts import AnnouncedCall, FailureKind, ModelTimings, Sent, ToolFailure
 from psych_runtime_core.records.turn import ModelCallFinished
 from psych_runtime_core.state.lane import LaneState
 from psych_runtime_core.usage import Cost
 
 logger = logging.getLogger("psych_runtime.attempt")
+# An answer so small fits, whatever stands beside it; a larger one is measured.
+SURELY_FITS = 256 * 1024
+STAMP_BYTES = 4 * 1024
 
 
 async def call_model(effect: CallModel, attempt: AttemptContext) -> Record:
@@ -65,10 +70,11 @@ class _Try:
         if isinstance(ending, Raised):
             return self._failed(_problem(ending.error))
         try:
-            return self._recorded(ending)
+            record = self._recorded(ending)
         except ValidationError as error:
             # What a client puts into the end of its stream may be anything.
             return self._failed(_problem(error))
+        return record if self._fits(ending, record) else self._unfit(ending)
 
     async def _heard(self) -> Answer | Raised:
         """The answer, or whatever the client raised. One that swallows its cancellation holds nobody."""
@@ -137,13 +143,26 @@ class _Try:
             service_tier=done.service_tier,
         )
 
+    def _fits(self, answer: Answer, record: Record) -> bool:
+        """Whether a log can hold it, with the prompt that may stand in the same record."""
+        prompt = len(self.sent.system_prompt or "") if self.sent else 0
+        return answer.size + prompt < SURELY_FITS or size_of(record) <= MAX_BODY_BYTES - STAMP_BYTES
+
+    def _unfit(self, answer: Answer) -> Record:
+        text = wording.answer_too_large(MAX_BODY_BYTES)
+        failure = ToolFailure(kind=FailureKind.PERMANENT, message=text, code="answer_too_large")
+        return self._paid(failure, answer)
+
     def _empty(self, answer: Answer) -> Record:
         failure = ToolFailure(
             kind=FailureKind.EMPTY_RESPONSE, message=wording.empty_response(), transient=True
         )
+        return self._paid(failure, answer)
+
+    def _paid(self, failure: ToolFailure, answer: Answer) -> Record:
+        """A failure that was paid for all the same."""
         cost = self._cost(answer.done)
-        problem = ModelProblem(failure, answer.done.usage, cost, self._timings(), self.sent)
-        return self._decided(problem)
+        return self._decided(ModelProblem(failure, answer.done.usage, cost, self._timings(), self.sent))
 
     def _cost(self, done: StreamDone) -> Cost | None:
         runtime = self.attempt.runtime
@@ -187,7 +206,8 @@ def _problem(error: BaseException) -> ToolFailure:
     return ToolFailure(
         kind=kind,
         message=seen.message,
-        traceback=seen.traceback,
+        # An error of ours says it all, and what it came from may hold a key that a provider echoed.
+        traceback=None if isinstance(error, PsychError) else seen.traceback,
         transient=kind is FailureKind.TRANSIENT,
         code=code if isinstance(code, str) else None,
         retry_after_seconds=retry_after,

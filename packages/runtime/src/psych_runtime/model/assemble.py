@@ -9,7 +9,7 @@ from psych_runtime.model.answer_parts import OpenCall, OpenText, TextLike, media
 from psych_runtime_core.arguments import MAX_ARGUMENTS_BYTES
 from psych_runtime_core.errors import ModelError, ModelErrorKind, NotJson
 from psych_runtime_core.ids import ToolCallId
-from psych_runtime_core.jsonvalue import Json, encode_json, freeze
+from psych_runtime_core.jsonvalue import Json, decode_json, encode_json, freeze, json_text, without_surrogates
 from psych_runtime_core.messages import (
     AssistantMessage,
     AssistantPart,
@@ -56,10 +56,11 @@ def assemble(
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole reply: what the model said, and how its stream ended."""
+    """A whole reply: what the model said, how its stream ended, and about how many bytes it has as JSON."""
 
     message: AssistantMessage
     done: StreamDone
+    size: int
 
 
 class Assembly:
@@ -75,6 +76,7 @@ class Assembly:
         self._parts: list[OpenText | OpenCall | AssistantPart] = []
         self._calls: list[OpenCall] = []
         self._bytes = 0
+        self._media_bytes = 0
         self._done: StreamDone | None = None
 
     def feed(self, event: object) -> None:
@@ -107,7 +109,8 @@ class Assembly:
         parts = tuple(
             part.finished() if isinstance(part, OpenText | OpenCall) else part for part in self._parts
         )
-        return Answer(AssistantMessage(parts=parts, source=self._source), self._done)
+        message = AssistantMessage(parts=parts, source=self._source)
+        return Answer(message, self._done, self._bytes + self._media_bytes)
 
     def _more(self, kind: TextLike, text: str, opaque: Json = None) -> None:
         if not text and opaque is None:
@@ -148,6 +151,9 @@ class Assembly:
         self._parts.append(call)
 
     def _media(self, delta: MediaDelta) -> None:
+        data = len(delta.media.data or b"")
+        # As base64, three bytes are four characters.
+        self._media_bytes += data + (data + 2) // 3
         if (delta.media.size_bytes or 0) > MAX_MEDIA_BYTES:
             raise _too_large(f"one of its media has over {MAX_MEDIA_BYTES} bytes")
         for text in (delta.media.url, delta.media.blob_key, delta.name):
@@ -162,11 +168,13 @@ class Assembly:
     def _private(self, opaque: Json) -> Json:
         """Provider matter, counted and such as a record can hold."""
         try:
-            frozen = freeze(opaque, surrogates=True)
-        except NotJson as refused:
+            text = json_text(freeze(opaque, surrogates=True))
+            whole = without_surrogates(text)
+            kept = freeze(decode_json(whole))
+        except (NotJson, ValueError) as refused:
             raise _lawless(f"opaque matter cannot be kept: {refused}") from None
-        self._add(len(encode_json(frozen)))
-        return frozen
+        self._add(len(whole.encode()))
+        return kept
 
     def _count(self, text: str) -> int:
         return self._add(len(encode_json(text)) - len('""'))

@@ -37,6 +37,7 @@ from psych_runtime_core.engine.wording.http import (
     no_reply,
 )
 from psych_runtime_core.engine.wording.model import (
+    answer_too_large,
     empty_response,
     invalid_prompt,
 )
@@ -78,6 +79,7 @@ __all__ = [
     "answer_not_alone",
     "answer_refused",
     "answer_repair",
+    "answer_too_large",
     "answer_tool",
     "approval_question",
     "approval_stale",

@@ -13,6 +13,14 @@ def empty_response() -> str:
     )
 
 
+def answer_too_large(limit_bytes: int) -> str:
+    return told(
+        f"The model's answer has more bytes than a record holds ({limit_bytes}), so it could not be kept.",
+        "Asking again gives as much.",
+        "Ask for less at a time, or for smaller pictures.",
+    )
+
+
 def invalid_prompt(seq: int, detail: str) -> str:
     return told(
         f"Record {seq} makes a conversation that no provider takes ({detail}), so nothing was sent.",
