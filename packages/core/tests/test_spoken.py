@@ -60,6 +60,9 @@ def test_a_list_that_is_no_message_is_json_like_any_other(said: list[Any]) -> No
     [
         pytest.param([{"type": "text"}], "part 0.text.text: Field required", id="a field is missing"),
         pytest.param(["a"], "part 0", id="no part"),
+        pytest.param([], "say nothing", id="no parts"),
+        pytest.param([TextPart(text=" ")], "say nothing", id="blanks"),
+        pytest.param([ImagePart(media=Media(media_type="image/png", data=b""))], "no data", id="no bytes"),
         pytest.param(
             [ImagePart(media=Media(media_type="image/png", blob_key="k"))], "names a blob", id="a blob's key"
         ),
@@ -90,6 +93,9 @@ MEDIA_FAULTS: dict[str, dict[str, Any]] = {
     "none": {},
     "another size": {"data": b"a", "size_bytes": 2},
     "another digest": {"data": b"a", "sha256": "0" * 64},
+    "a user in the URL": {"url": "https://me:secret@example.com/a"},
+    "a blank in the URL": {"url": "https://example.com/a b"},
+    "an unlimited size": {"url": "https://example.com/a", "size_bytes": 10**30},
     "no media type": {"data": b"a", "media_type": "png"},
 }
 

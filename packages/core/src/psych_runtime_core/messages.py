@@ -46,6 +46,11 @@ class FinishReason(StrEnum):
     PAUSE = "pause"
 
 
+# A host without a user in front of it, and no blank or control character anywhere.
+HTTPS_URL = r"^https://[^\s\x00-\x1f\x7f/?#@]+([/?#][^\s\x00-\x1f\x7f]*)?$"
+MAX_MEDIA_SIZE = 5 * 1024**3
+
+
 class Media(MessageModel):
     """A picture or a document: its bytes, an https URL, or the key of a blob; exactly one of them.
 
@@ -54,9 +59,9 @@ class Media(MessageModel):
 
     media_type: Annotated[str, Field(pattern=r"^[a-z]+/[a-z0-9][a-z0-9.+-]*$", max_length=128)]
     data: MediaBytes | None = None
-    url: Annotated[str, Field(pattern=r"^https://", max_length=8_192)] | None = None
+    url: Annotated[str, Field(pattern=HTTPS_URL, max_length=8_192)] | None = None
     blob_key: Annotated[str, Field(min_length=1, max_length=1_024)] | None = None
-    size_bytes: Annotated[int, Field(ge=0)] | None = None
+    size_bytes: Annotated[int, Field(ge=0, le=MAX_MEDIA_SIZE)] | None = None
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
 
     @model_validator(mode="before")

@@ -39,10 +39,20 @@ def payload_of(parts: Sequence[object]) -> Mapping[str, Json]:
         place = ".".join(str(token) for token in first["loc"])
         raise ValueError(f"part {place}: {first['msg']}; give TextPart, ImagePart or FilePart") from None
     for part in said:
-        if not isinstance(part, TextPart) and part.media.blob_key is not None:
-            raise ValueError("a part names a blob; give its data, or its url")
+        _refuse_unsaid(part)
+    if not any(isinstance(part, ImagePart | FilePart) or part.text.strip() for part in said):
+        raise ValueError("the parts say nothing; give a text, a picture or a document")
     plain = _adapter().dump_python(said, mode="json", exclude_defaults=False, exclude_none=True)
     return {"message": cast("Json", plain)}
+
+
+def _refuse_unsaid(part: Part) -> None:
+    if isinstance(part, TextPart):
+        return
+    if part.media.blob_key is not None:
+        raise ValueError("a part names a blob; give its data, or its url")
+    if part.media.data == b"":
+        raise ValueError("a part has no data; give its bytes, or its url")
 
 
 def kind_of_part(part: Part) -> InputKind:
