@@ -84,3 +84,10 @@ def test_the_server_says_how_long_to_wait(headers: dict[str, str]) -> None:
 def test_no_try_begins_at_the_deadline(seconds: float, again: bool) -> None:
     terms = TryTerms(safe=True, key="idem_1", deadline=NOW + timedelta(seconds=seconds))
     assert (pause_before_next(1, answered(429, retry_after="3"), terms, NOW) is not None) is again
+
+
+def test_not_even_one_that_need_not_wait() -> None:
+    terms = TryTerms(safe=True, key="idem_1", deadline=NOW)
+    before = NOW - timedelta(microseconds=1)
+    assert pause_before_next(1, answered(429, retry_after="0"), terms, NOW) is None
+    assert pause_before_next(1, answered(429, retry_after="0"), terms, before) == 0

@@ -108,7 +108,7 @@ def _check_ports(runtime: Runtime) -> None:
     """Raise `TypeError` for a port of the wrong shape, before any Run meets it."""
     needs = {
         "store": ("commit claim changes", "open one: async with open_store(URL) as store"),
-        "model": ("stream provider capabilities", "give a ModelClient"),
+        "model": ("stream provider capabilities known_models", "give a ModelClient"),
         "registry": ("require names", "give a ToolRegistry"),
         "policy": ("allow_run allow_tool permitted_tools", "give a Policy; AllowAll is the base to subclass"),
     }
