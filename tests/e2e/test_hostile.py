@@ -347,6 +347,9 @@ class Lawless:
             raise self._error()
         return ModelCapabilities()
 
+    async def known_models(self, context: object) -> Sequence[str]:
+        raise self._error()
+
     async def stream(self, request: object, context: object) -> AsyncIterator[Any]:
         if request:
             raise self._error()
