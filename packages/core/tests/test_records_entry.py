@@ -283,6 +283,26 @@ def test_an_erased_record_reads_empty_where_it_had_content() -> None:
     assert result.media == ()
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param({"attachments": {"2": {"data": ""}}}, id="of a file more than there are"),
+        pytest.param({"attachments": {"first": {"data": ""}}}, id="of no place at all"),
+        pytest.param({"attachments": [{"data": ""}]}, id="not by its place"),
+        pytest.param({"attachments": {"0": "data"}}, id="that is none of a file"),
+        pytest.param({"attachments": {"0": {"name": {"data": ""}}}}, id="where a fact stands"),
+    ],
+)
+def test_content_of_files_that_are_not_there_is_corrupt(content: dict[str, Any]) -> None:
+    record = FULL["tool_call_finished"]
+    line = encode(record, after=GENESIS, scope=SCOPE, codec=PLAIN).body.partition(b"\n")[0]
+    body = line + b"\n" + json.dumps(content).encode()
+    entry = Entry(record.seq, record.type, record.at, record.epoch, body, chain(GENESIS, body))
+    with pytest.raises(CorruptLog) as corrupt:
+        decode(entry, run_id=RUN, scope=SCOPE, codec=PLAIN)
+    assert corrupt.value.reason is CorruptionReason.UNREADABLE_BODY
+
+
 def test_a_record_without_content_is_never_erased() -> None:
     codec = SealingCodec()
     entry = encode(FULL["queue_consumed"], after=GENESIS, scope=SCOPE, codec=codec)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from typing import Any
@@ -63,6 +64,8 @@ async def test_a_run_is_known_only_where_it_was_said(stub: HttpStub) -> None:
         ("http://ann:pw@example.com/x", "http://example.com:80", "user and password"),
         ("ftp://example.com/x", "URL", "scheme"),
         ("http://[::1", "URL", "malformed"),
+        ("http:\ud800:80/x", "URL", "malformed"),
+        ("http://\ud800/", "URL", "malformed"),
         ("https://example.com/x", "https://example.com:443", "DenyAllEgress"),
     ],
 )
@@ -98,14 +101,15 @@ async def test_a_stream_is_told_when_it_is_left(stub: HttpStub) -> None:
     assert audit.outcomes == [("/out", 0, "allowed")]
 
 
+@pytest.mark.parametrize("error", [RuntimeError, asyncio.CancelledError, SystemExit, GeneratorExit])
 async def test_an_audit_that_raises_changes_nothing_and_is_logged_once(
-    stub: HttpStub, caplog: pytest.LogCaptureFixture
+    error: type[BaseException], stub: HttpStub, caplog: pytest.LogCaptureFixture
 ) -> None:
     told: list[EgressEvent] = []
 
     def raising(event: EgressEvent) -> None:
         told.append(event)
-        raise RuntimeError("the disk is full")
+        raise error("the disk is full")
 
     transport = HttpTransport(audit=raising)
     with caplog.at_level(logging.ERROR):
@@ -114,7 +118,9 @@ async def test_an_audit_that_raises_changes_nothing_and_is_logged_once(
             assert response.content == b"x" * 7
         with pytest.raises(AccessDenied):
             await transport.request("GET", f"{stub.url}/out", **ASKED)
-    assert len(told) == 4
+        with pytest.raises(AccessDenied):
+            await transport.authorize("GET", "http://[::1", **ASKED)
+    assert len(told) == 5
     assert [record.name for record in caplog.records] == ["psych_runtime.egress"]
     assert "the disk is full" in caplog.text
 

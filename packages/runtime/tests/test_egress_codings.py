@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import random
 import tracemalloc
 import zlib
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from backports import zstd
@@ -13,7 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from packages.runtime.tests.egress_packing import PACK
+from psych_runtime.egress import codings
 from psych_runtime.egress.codings import INSTALLED, PIECE_BYTES, BrokenCoding, codings_in, decoder_of
+from psych_runtime.egress.unpackers import Inflater
 
 
 def bare_deflate(data: bytes) -> bytes:
@@ -27,9 +31,9 @@ EACH = pytest.mark.parametrize(
 )
 
 
-def unpacked(codings: list[str], data: bytes, size: int) -> tuple[bytes, bool]:
+def unpacked(names: list[str], data: bytes, size: int) -> tuple[bytes, bool]:
     """What `data` is, fed in pieces of `size`, and whether it ended."""
-    decoder = decoder_of(codings)
+    decoder = decoder_of(names)
     pieces: list[bytes] = []
     for start in range(0, len(data), size):
         pieces.extend(decoder.feed(data[start : start + size]))
@@ -68,7 +72,9 @@ def test_a_bomb_comes_out_piece_by_piece(coding: str, pack: Callable[[bytes], by
     assert peak < 4 * PIECE_BYTES
 
 
-@pytest.mark.parametrize("stack", [["gzip", "br"], ["br", "gzip"], ["zstd", "deflate", "gzip"]], ids=str)
+@pytest.mark.parametrize(
+    "stack", [["gzip", "br"], ["br", "gzip"], ["zstd", "deflate"], ["gzip", "gzip"]], ids=str
+)
 @pytest.mark.parametrize("size", [1, 7, 4096])
 def test_stacked_codings_are_undone_from_the_last_to_the_first(stack: list[str], size: int) -> None:
     packed = b"words " * 1000
@@ -99,6 +105,95 @@ def test_what_was_never_packed_is_broken(coding: str, pack: Callable[[bytes], by
         unpacked([coding], b"<html>this was never packed</html>", size)
 
 
+class Counted:
+    """An unpacker whose steps, and the bytes that it is fed, are counted."""
+
+    steps = 0
+    fed = 0
+
+    def __init__(self, wbits: int) -> None:
+        self.inner = Inflater(wbits)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        Counted.steps += 1
+        Counted.fed += len(data)
+        return self.inner.decompress(data, max_length)
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> type[Counted]:
+    monkeypatch.setattr(Counted, "steps", 0)
+    monkeypatch.setattr(Counted, "fed", 0)
+    monkeypatch.setattr(codings, "Inflater", Counted)
+    return Counted
+
+
+EMPTY = gzip.compress(b"")
+STEPWISE = {
+    "empty members": (["gzip"], EMPTY * 3000),
+    "empty members, packed": (["gzip", "gzip"], gzip.compress(EMPTY * 3000)),
+    "empty blocks": (["deflate"], zlib.compress(b"")[:2] + b"\0\0\0\xff\xff" * 99_999),
+    "a bomb in a bomb": (["gzip", "gzip"], gzip.compress(gzip.compress(bytes(24 * PIECE_BYTES)))),
+}
+
+
+@pytest.mark.parametrize("what", STEPWISE)
+def test_each_step_is_little_work_also_when_it_gives_nothing(what: str, counted: type[Counted]) -> None:
+    names, packed = STEPWISE[what]
+    steps, before = 0, 0
+    for _ in decoder_of(names).feed(packed):
+        assert counted.steps - before <= 1
+        steps, before = steps + 1, counted.steps
+    assert steps >= 6
+
+
+@pytest.mark.parametrize(
+    "member", [EMPTY, gzip.compress(random.Random(7).randbytes(700))], ids=["empty", "small"]
+)
+def test_many_members_are_no_more_work_for_each_than_few(member: bytes, counted: type[Counted]) -> None:
+    for members in (10, 1400):
+        counted.fed = 0
+        assert unpacked(["gzip"], member * members, PIECE_BYTES)[1]
+        assert counted.fed < 30 * members * len(member)
+
+
+@pytest.mark.parametrize(("members", "goes"), [(40, True), (41, False)])
+@pytest.mark.parametrize("coding", ["gzip", "zstd"])
+def test_members_are_bounded_in_number(
+    coding: str, members: int, goes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(codings, "MAX_MEMBERS", 40)
+    packed = PACK[coding](b"") * members
+    if goes:
+        assert unpacked([coding], packed, 4096) == (b"", True)
+    else:
+        with pytest.raises(BrokenCoding, match="over 40 members"):
+            unpacked([coding], packed, 4096)
+
+
+def test_what_comes_out_between_two_layers_is_counted() -> None:
+    inner = gzip.compress(b"x") * 1000
+    decoder = decoder_of(["gzip", "gzip"])
+    assert sum(map(len, decoder.feed(gzip.compress(inner)))) == 1000
+    assert decoder.between == len(inner)
+
+
+@pytest.mark.parametrize("inner", ["gzip", "deflate"])
+def test_behind_the_end_of_the_inner_layer_the_outer_one_is_undone_no_further(
+    inner: str, counted: type[Counted]
+) -> None:
+    decoder = decoder_of([inner, "gzip"])
+    packed = gzip.compress(PACK[inner](b"all of it") + bytes(64 * PIECE_BYTES))
+    assert b"".join(decoder.feed(packed)) == b"all of it"
+    assert decoder.over
+    assert decoder.whole()
+    assert decoder.between < 2 * PIECE_BYTES
+    assert counted.steps < 5
+
+
 def test_a_zstd_window_of_more_than_8_mib_is_broken() -> None:
     options: dict[int, int] = {zstd.CompressionParameter.window_log: 27}
     packer = zstd.ZstdCompressor(options=options)
@@ -108,7 +203,7 @@ def test_a_zstd_window_of_more_than_8_mib_is_broken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "codings"),
+    ("header", "names"),
     [
         ("", ()),
         ("identity", ()),
@@ -118,5 +213,5 @@ def test_a_zstd_window_of_more_than_8_mib_is_broken() -> None:
         ("compress", ("compress",)),
     ],
 )
-def test_what_a_content_encoding_names(header: str, codings: tuple[str, ...]) -> None:
-    assert codings_in(header) == codings
+def test_what_a_content_encoding_names(header: str, names: tuple[str, ...]) -> None:
+    assert codings_in(header) == names

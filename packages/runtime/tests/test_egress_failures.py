@@ -8,9 +8,10 @@ from contextlib import aclosing
 from typing import Any
 
 import anyio
+import httpcore2
 import pytest
 
-from packages.runtime.tests.egress_scenes import ANN, ASKED, Policy, reaching
+from packages.runtime.tests.egress_scenes import ANN, ASKED, Audit, Policy, reaching
 from psych_runtime.egress import connector
 from psych_runtime.egress.limits import HttpTimeouts
 from psych_runtime.egress.policy import AllowAllEgress
@@ -51,6 +52,7 @@ async def test_a_refused_connection_delivered_nothing(closed: str) -> None:
     error = await failed(closed)
     assert (error.phase, error.sent) == ("connect", False)
     assert "refused" in error.detail
+    assert not error.timed_out
     assert " s;" in str(error)
 
 
@@ -106,6 +108,8 @@ async def test_silence_is_cut_and_may_have_delivered_it(after: int, stub: HttpSt
     error = await failed(stub.url, timeouts=HttpTimeouts(read=SOON))
     assert (error.phase, error.sent) == ("read", True)
     assert "nothing came for 0.05 s" in error.detail
+    assert error.timed_out
+    assert isinstance(error.__cause__, httpcore2.ReadTimeout)
 
 
 async def test_what_is_no_http_may_have_delivered_it(stub: HttpStub) -> None:
@@ -154,9 +158,36 @@ async def test_a_slow_reader_is_no_silence(stub: HttpStub) -> None:
         assert await anext(pieces) == b"two"
 
 
-async def test_a_body_longer_than_it_was_said_to_be_is_not_sent(stub: HttpStub) -> None:
-    error = await failed(stub.url, json=None, content=b"four", headers={"Content-Length": "2"})
-    assert (error.phase, error.sent) == ("write", True)
+@pytest.mark.parametrize(
+    ("headers", "known"),
+    [
+        ({"Content-Length": "2"}, True),
+        ({"Content-Length": "9"}, True),
+        ({"Content-Length": "four"}, True),
+        ({"Content-Length": "4, 4"}, True),
+        ({"Content-Length": "4", "Transfer-Encoding": "chunked"}, True),
+        ({"Transfer-Encoding": "gzip"}, True),
+        ({"Content-Length": "2"}, False),
+        ({"Content-Length": "9"}, False),
+        ({"Content-Length": "four"}, False),
+    ],
+    ids=str,
+)
+async def test_a_length_that_is_not_the_bodys_is_a_fault_of_the_caller(
+    headers: dict[str, str], known: bool, stub: HttpStub
+) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b"fo"
+        yield b"ur"
+
+    audit = Audit()
+    transport = HttpTransport(audit=audit, connections=1)
+    given: dict[str, Any] = {"content": b"four" if known else pieces(), "headers": headers, **ASKED}
+    with pytest.raises(ValueError, match="Content-Length"):
+        await transport.request("POST", stub.url, configured=(stub.url,), **given)
+    assert [(event.outcome, event.reason) for event in audit.events] == [("failed", "ValueError")]
+    assert not stub.requests
+    assert (await transport.request("GET", stub.url, configured=(stub.url,), **ASKED)).content == b"here"
 
 
 async def test_a_refusal_and_a_cap_are_no_failures_of_the_wire(stub: HttpStub) -> None:

@@ -7,6 +7,7 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from ipaddress import ip_address
+from types import SimpleNamespace
 from typing import Any, cast
 
 import anyio
@@ -14,6 +15,7 @@ import pytest
 
 from psych_runtime.egress import judge
 from psych_runtime.egress.judge import judged, judged_addresses
+from psych_runtime.egress.policy import AllOf, AllowAllEgress
 from psych_runtime.egress.target import hop_of
 from psych_runtime_core.ports.egress import EgressDecision, EgressPolicy, EgressRequest, IPAddress
 from psych_runtime_core.scope import Scope
@@ -192,3 +194,34 @@ async def test_no_address_at_all_is_refused() -> None:
     decision = await judged_addresses(giving(EgressDecision(True)), HOP, [])
     assert not decision.allowed
     assert decision.reason
+
+
+GARBAGE = [
+    pytest.param(EgressDecision(cast("bool", "no"), "x"), id="a word"),
+    pytest.param(EgressDecision(cast("bool", 1)), id="a number"),
+    pytest.param(EgressDecision(cast("bool", None)), id="nothing"),
+    pytest.param(None, id="no decision"),
+    pytest.param(True, id="a bare yes"),
+    pytest.param(SimpleNamespace(allowed=True), id="one that looks like a decision"),
+]
+
+
+@pytest.mark.parametrize("answer", GARBAGE)
+@pytest.mark.parametrize("within", [0, 1, 2])
+async def test_what_is_no_yes_stays_none_however_deep_it_stands(answer: object, within: int) -> None:
+    policy: EgressPolicy = giving(answer)
+    for _ in range(within):
+        policy = AllOf(AllowAllEgress(), policy)
+    assert (await judged(policy, HOP)).allowed is False
+    assert (await judged_addresses(policy, HOP, ADDRESSES)).allowed is False
+
+
+@pytest.mark.parametrize("reason", ["", None, object(), b"no"], ids=["empty", "none", "an object", "bytes"])
+async def test_a_refusal_has_a_reason_in_words(reason: Any) -> None:
+    decision = await judged(giving(EgressDecision(False, reason)), HOP)
+    assert decision == EgressDecision(False, "the egress policy Scripted refused it and gave no reason")
+
+
+async def test_a_reason_is_cut() -> None:
+    decision = await judged(giving(EgressDecision(False, "x" * 10_000)), HOP)
+    assert decision.reason == "x" * judge.MAX_REASON

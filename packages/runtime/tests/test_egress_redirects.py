@@ -226,6 +226,47 @@ async def test_a_hop_that_a_client_makes_by_itself_is_not_configured(home: HttpS
     assert (await following.get(f"{home.url}/end")).status_code == 200
 
 
+@pytest.mark.parametrize(
+    "location",
+    ["http:127.0.0.1:1/", "http:\\\\127.0.0.1:1/", "http:", "http:a b", "http://[::1", "http://x:99999/"],
+)
+async def test_a_client_that_follows_is_handed_a_location_that_is_no_url(
+    location: str, home: HttpStub, following: Any
+) -> None:
+    leads(home, "/start", location)
+    try:
+        response = await following.get(f"{home.url}/start#part")
+    except AccessDenied:
+        pass
+    else:
+        assert (response.status_code, response.headers["location"]) == (302, location)
+    assert len(home.requests) == 1
+
+
+async def test_a_client_that_follows_is_led_on_so_often_and_no_further(home: HttpStub) -> None:
+    for step in range(25):
+        leads(home, f"/{step}", f"{home.url}/{step + 1}")
+    async with OPEN.client(ANN, purpose="mcp") as client:
+        client.follow_redirects = True
+        with pytest.raises(RequestFailed, match="led on over 19 times") as failed:
+            await client.get(f"{home.url}/0")
+    assert failed.value.phase == "redirect"
+    assert len(home.requests) == 20
+
+
+async def test_a_client_that_follows_cannot_send_a_stream_again(home: HttpStub) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b"one"
+
+    home.on("POST", "/start", Reply(status=307, headers={"location": "/end"}))
+    async with OPEN.client(ANN, purpose="mcp") as client:
+        client.follow_redirects = True
+        with pytest.raises(RequestFailed, match="cannot be sent again") as failed:
+            await client.post(f"{home.url}/start", content=pieces())
+    assert failed.value.phase == "redirect"
+    assert len(home.requests) == 1
+
+
 async def test_a_client_that_follows_takes_nothing_to_another_origin(
     home: HttpStub, abroad: HttpStub
 ) -> None:

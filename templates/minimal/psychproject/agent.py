@@ -1,9 +1,10 @@
-"""The agent: its tools, its Spec, and a model that answers from a script."""
+"""The agent: its tools, its Spec, a real model, and one that answers from a script."""
 
+import os
 from collections.abc import Callable
 from typing import TypedDict
 
-from psych_runtime import AgentSpec, CodeTool, Limits, ModelClient, ModelRef
+from psych_runtime import AgentSpec, CodeTool, Limits, ModelClient, ModelRef, OpenAICompatibleClient
 from psych_runtime.testing.fake_model import FakeModel
 
 ORDERS = {"A1": "shipped", "B2": "being packed"}
@@ -32,6 +33,11 @@ SPEC = AgentSpec(
     tools=(CodeTool(name="lookup_order"),),
     limits=Limits(max_turns=8, deadline_seconds=120),
 )
+
+
+def real_model(base_url: str) -> ModelClient:
+    """OpenAI, or whoever offers the same wire at `base_url`."""
+    return OpenAICompatibleClient(base_url=base_url, api_key=os.environ.get("OPENAI_API_KEY"))
 
 
 def scripted_model() -> ModelClient:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from hashlib import sha256
 from typing import Annotated, Literal, Self, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    model_validator,
+)
 
 from psych_runtime_core.errors import ConversationError
 from psych_runtime_core.ids import ToolCallId
@@ -47,8 +56,14 @@ class FinishReason(StrEnum):
 
 
 # A host without a user in front of it, and no blank or control character anywhere.
-HTTPS_URL = r"^https://[^\s\x00-\x1f\x7f/?#@]+([/?#][^\s\x00-\x1f\x7f]*)?$"
+HTTPS_URL = re.compile(r"https://[^\s\x00-\x1f\x7f/?#@]+([/?#][^\s\x00-\x1f\x7f]*)?")
 MAX_MEDIA_SIZE = 5 * 1024**3
+
+
+def _https(url: str) -> str:
+    if not HTTPS_URL.fullmatch(url):
+        raise ValueError("give an https URL, without a user, blanks or control characters")
+    return url
 
 
 class Media(MessageModel):
@@ -59,7 +74,7 @@ class Media(MessageModel):
 
     media_type: Annotated[str, Field(pattern=r"^[a-z]+/[a-z0-9][a-z0-9.+-]*$", max_length=128)]
     data: MediaBytes | None = None
-    url: Annotated[str, Field(pattern=HTTPS_URL, max_length=8_192)] | None = None
+    url: Annotated[str, Field(max_length=8_192), AfterValidator(_https)] | None = None
     blob_key: Annotated[str, Field(min_length=1, max_length=1_024)] | None = None
     size_bytes: Annotated[int, Field(ge=0, le=MAX_MEDIA_SIZE)] | None = None
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
@@ -101,6 +116,12 @@ class ImagePart(MessageModel):
     type: Literal["image"] = "image"
     media: Media
     detail: Literal["auto", "low", "high"] = "auto"
+
+    @model_validator(mode="after")
+    def _is_a_picture(self) -> Self:
+        if not self.media.media_type.startswith("image/"):
+            raise ValueError(f"{self.media.media_type} is no picture; give a FilePart")
+        return self
 
 
 class FilePart(MessageModel):

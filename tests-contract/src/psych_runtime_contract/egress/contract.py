@@ -24,6 +24,7 @@ _ANYWHERE = IPv4Address("8.8.8.8")
 _INSIDE = IPv4Address("10.0.0.1")
 
 
+@pytest.mark.anyio
 class EgressContract(ABC):
     """The suite: subclass it as `Test…` and say which policy.
 

@@ -20,6 +20,7 @@ ADA, BOB = Scope(tenant="acme", principal="ada"), Scope(tenant="acme", principal
 LOOK_ALIKES = ("a", "a:b", "a/b", "a.b", "a|b", "a b", "b", "b:c", "b/c", "b.c", "b|c", "b c", "c", "A")
 
 
+@pytest.mark.anyio
 class SecretContract(ABC, Generic[R]):
     """The suite: subclass it as `Test…`, make a resolver, and say how it comes to know a secret.
 

@@ -36,10 +36,16 @@ Phase = Literal["connect", "write", "read", "total", "redirect", "encoding"]
 
 
 class RequestFailed(TransientError):
-    """An HTTP request got no reply. `sent` False: certainly nothing of it was delivered."""
+    """An HTTP request got no reply. `sent` False: certainly nothing of it was delivered.
 
-    def __init__(self, origin: str, phase: Phase, detail: str, *, sent: bool) -> None:
-        self.origin, self.phase, self.detail, self.sent = origin, phase, detail, sent
+    `timed_out`: nothing happened in this phase for as long as it may take. `detail` quotes nobody.
+    """
+
+    def __init__(
+        self, origin: str, phase: Phase, detail: str, *, sent: bool, timed_out: bool = False
+    ) -> None:
+        self.origin, self.phase, self.detail = origin, phase, detail
+        self.sent, self.timed_out = sent, timed_out
         delivered = "it may have been delivered" if sent else "nothing was sent"
         super().__init__(f"{phase} to {origin} failed: {detail}; {delivered}")
 

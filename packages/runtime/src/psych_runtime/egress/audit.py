@@ -47,7 +47,8 @@ class Auditor:
         )
         try:
             self._audit(event)
-        except Exception:
+        except BaseException:
+            # No cancellation of this task comes out of a function that is not awaited.
             if not self._complained:
                 self._complained = True
                 logger.exception("the audit of egress raises; requests go on, and this is logged once")

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from psych_runtime.egress.passage import Passage
 
 _NO_BODY = {204, 304}
+# An error names a coding in words of ours alone: what a server calls its own may be anything.
+_KNOWN = {"br", "compress", "deflate", "gzip", "zstd"}
+# One read of the socket may hold ten thousand pieces, and others want to run in between.
+_PIECES_IN_A_ROW = 8
 
 
 def asked_for(headers: httpx2.Headers) -> frozenset[str]:
@@ -57,10 +61,13 @@ def _weighed(part: str) -> tuple[str, float]:
 def decoder_for(headers: httpx2.Headers, codings: frozenset[str], origin: str) -> Decoder | None:
     """How a body is to be unpacked, None for one that is not packed; raises for a coding nobody asked for."""
     named = codings_in(headers.get("content-encoding", ""))
-    odd = [coding for coding in named if coding not in codings]
-    if odd or len(named) > MAX_STACKED:
-        told = ", ".join(odd or named)[:200]
-        raise RequestFailed(origin, "encoding", f"it came in {told!r}, which was not asked for", sent=True)
+    odd = set(named) - codings
+    if odd:
+        told = ", ".join(sorted(odd)) if odd <= _KNOWN else "a coding"
+        raise RequestFailed(origin, "encoding", f"it came in {told}, which was not asked for", sent=True)
+    if len(named) > MAX_STACKED:
+        detail = f"it is packed {len(named)} times, and at most {MAX_STACKED} are undone"
+        raise RequestFailed(origin, "encoding", detail, sent=True)
     return decoder_of(named) if named else None
 
 
@@ -78,6 +85,7 @@ class Body(httpx2.AsyncByteStream):
     def __init__(self, passage: Passage, decoder: Decoder | None, max_bytes: int | None) -> None:
         self._passage, self._decoder, self._max = passage, decoder, max_bytes
         self._pieces: Iterator[bytes] = iter(())
+        self._given = 0
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
@@ -98,6 +106,9 @@ class Body(httpx2.AsyncByteStream):
     async def _as_it_came(self) -> bytes:
         """The next bytes of a body that is not packed."""
         hop = self._passage.hop
+        self._given += 1
+        if self._given % _PIECES_IN_A_ROW == 0:
+            await anyio.lowlevel.checkpoint()
         while not (data := await self._passage.more()):
             if data is None:
                 raise StopAsyncIteration
@@ -108,15 +119,17 @@ class Body(httpx2.AsyncByteStream):
 
     async def _next_of(self, decoder: Decoder) -> bytes:
         """The next bytes of a packed body."""
-        # A few bytes may unpack to many pieces, and others want to run in between.
-        await anyio.lowlevel.checkpoint()
-        while not (piece := self._unpacked()):
+        while True:
+            # A few bytes may take many steps, whether they unpack to much or to nothing.
+            await anyio.lowlevel.checkpoint()
+            piece = self._unpacked(decoder)
+            if piece:
+                return piece
             if piece is None and not await self._more(decoder):
                 raise StopAsyncIteration
-        return piece
 
-    def _unpacked(self) -> bytes | None:
-        """The next bytes of what has come, maybe none; None when more must come first."""
+    def _unpacked(self, decoder: Decoder) -> bytes | None:
+        """What the next step of unpacking gives, maybe nothing; None when more must come first."""
         try:
             piece = next(self._pieces, None)
         except BrokenCoding as error:
@@ -124,17 +137,20 @@ class Body(httpx2.AsyncByteStream):
         hop = self._passage.hop
         hop.decoded_bytes_in += len(piece or b"")
         self._hold_to(hop.decoded_bytes_in)
+        # Bytes that unpack to nothing must not be worked on for ever either; what is packed may be larger.
+        self._hold_to(decoder.between - PIECE_BYTES)
         return piece
 
     async def _more(self, decoder: Decoder) -> bool:
         """Whether more came; what came is then to be unpacked."""
+        if decoder.over:
+            return False
         hop, data = self._passage.hop, await self._passage.more()
         if data is None:
             if hop.bytes_in and not decoder.whole():
                 raise self._broken("it is cut")
             return False
         hop.bytes_in += len(data)
-        # Packed bytes that unpack to nothing must not come for ever either.
         self._hold_to(hop.bytes_in - PIECE_BYTES)
         self._pieces = decoder.feed(data)
         return True

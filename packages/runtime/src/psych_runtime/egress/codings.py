@@ -1,21 +1,33 @@
-"""Content codings, undone in pieces of at most 1 MiB: no small body unpacks to a large buffer at once."""
+"""Content codings, undone in steps of at most 1 MiB: no small body unpacks to a large buffer at once."""
 
 from __future__ import annotations
 
-import importlib
-import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from types import ModuleType
-from typing import Protocol
+from typing import NamedTuple, Protocol, TypeVar
+
+from psych_runtime.egress.unpackers import (
+    UNPACKING_ERRORS,
+    Brotli,
+    Inflater,
+    Unpacker,
+    brotli,
+    zstd,
+    zstd_frame,
+)
+
+T = TypeVar("T")
 
 PIECE_BYTES = 1024 * 1024
-MAX_STACKED = 5
+MAX_STACKED = 2
+MAX_MEMBERS = 65_536
+"""Members in a row that a body may have: each costs time, and may unpack to nothing."""
 
 _ALIASES = {"x-gzip": "gzip"}
 _GZIP_MAGIC = b"\x1f\x8b"
-# RFC 9659: whoever sends zstd over HTTP keeps its window within 8 MiB.
-_ZSTD_WINDOW_LOG = 23
+# A member is fed in slices that grow: what was fed beyond its end is copied, and fed once more to the next.
+_FIRST_SLICE = 512
+_LAST_SLICE = 65_536
 
 
 class BrokenCoding(Exception):
@@ -23,16 +35,24 @@ class BrokenCoding(Exception):
 
 
 class Decoder(Protocol):
-    """Undoes a coding. `whole` says whether what was fed so far ends where the coding does."""
+    """Undoes a coding, step by step: a step is little work, and may give nothing.
 
+    `over`: what comes from here on is no part of the body. `whole`: what was fed ends where the coding does.
+    `between` is how many bytes came out of a layer that another one undoes.
+    """
+
+    @property
+    def over(self) -> bool: ...
+    @property
+    def between(self) -> int: ...
     def feed(self, data: bytes) -> Iterator[bytes]: ...
     def whole(self) -> bool: ...
 
 
 def decoder_of(codings: Sequence[str]) -> Decoder:
-    """Undoes `codings`, given in the order they were applied in. Each has to be installed."""
-    decoders = [_CODINGS[coding]() for coding in reversed(codings)]
-    return decoders[0] if len(decoders) == 1 else _Stack(decoders)
+    """Undoes `codings`, one or two, given in the order they were applied in. Each has to be installed."""
+    *inner, outer = (_Members(coding, _CODINGS[coding]) for coding in codings)
+    return _Twice(outer, inner[0]) if inner else outer
 
 
 def codings_in(header: str) -> tuple[str, ...]:
@@ -41,171 +61,115 @@ def codings_in(header: str) -> tuple[str, ...]:
     return tuple(_ALIASES.get(name, name) for name in names if name not in {"", "identity"})
 
 
-class _Stack:
-    def __init__(self, decoders: Sequence[Decoder]) -> None:
-        self._decoders = decoders
+class _Twice:
+    """A coding within another."""
+
+    def __init__(self, outer: Decoder, inner: Decoder) -> None:
+        self._outer, self._inner = outer, inner
+        self.between = 0
+
+    @property
+    def over(self) -> bool:
+        return self._inner.over or self._outer.over
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        pieces = iter((data,))
-        for decoder in self._decoders:
-            pieces = _through(decoder, pieces)
-        return pieces
+        for piece in self._outer.feed(data):
+            self.between += len(piece)
+            yield b""
+            yield from self._inner.feed(piece)
+            if self._inner.over:
+                return
 
     def whole(self) -> bool:
-        return all(decoder.whole() for decoder in self._decoders)
+        return self._inner.whole() and (self._inner.over or self._outer.whole())
 
 
-def _through(decoder: Decoder, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    for piece in pieces:
-        yield from decoder.feed(piece)
+class _Coding(NamedTuple):
+    """How a member begins, and whether one more follows: both told by two bytes, None by too few."""
+
+    begin: Callable[[bytes], Unpacker | None]
+    goes_on: Callable[[bytes], bool | None]
 
 
-class _Gzip:
-    """One member, or several in a row. What follows and is none is no part of the body."""
+class _Members:
+    """One member, or several in a row."""
 
-    def __init__(self) -> None:
-        self._member = _gunzip()
+    between = 0
+
+    def __init__(self, name: str, coding: _Coding) -> None:
+        self._name, self._coding = name, coding
+        self._member: Unpacker | None = None
+        self._members, self._slice = 0, _FIRST_SLICE
         self._held = b""
-        self._over = False
+        self.over = False
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         data, self._held = self._held + data, b""
-        while data and not self._over:
-            if self._member.eof:
-                if not data.startswith(_GZIP_MAGIC):
-                    self._held = data if _GZIP_MAGIC.startswith(data) else b""
-                    self._over = not self._held
-                    return
-                self._member = _gunzip()
-            yield from _inflated(self._member, data)
-            data = self._member.unused_data
+        try:
+            yield from self._undone(data)
+        except UNPACKING_ERRORS:
+            raise BrokenCoding(f"its {self._name} is broken") from None
 
     def whole(self) -> bool:
-        return self._member.eof
+        return self._member is not None and self._member.eof
 
-
-class _Deflate:
-    """Within zlib's frame, as the standard has it, or without, as some servers do."""
-
-    def __init__(self) -> None:
-        self._body: _Member | None = None
-        self._held = b""
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        if self._body is None:
-            data = self._held = self._held + data
-            if len(data) < 2:
+    def _undone(self, data: bytes) -> Iterator[bytes]:
+        at = 0
+        while at < len(data):
+            member = self._member_at(data[at : at + 2])
+            if member is None:
+                self._held = b"" if self.over else data[at:]
                 return
-            framed = data[0] & 0x0F == zlib.DEFLATED and int.from_bytes(data[:2]) % 31 == 0
-            self._body = zlib.decompressobj(zlib.MAX_WBITS if framed else -zlib.MAX_WBITS)
-        if not self._body.eof:
-            yield from _inflated(self._body, data)
+            part = data[at : at + self._slice]
+            yield member.decompress(part, PIECE_BYTES)
+            while not (member.eof or member.needs_input):
+                yield member.decompress(b"", PIECE_BYTES)
+            at += len(part) - (len(member.unused_data) if member.eof else 0)
+            self._slice = min(2 * self._slice, _LAST_SLICE)
 
-    def whole(self) -> bool:
-        return self._body is not None and self._body.eof
-
-
-class _Member(Protocol):
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def unconsumed_tail(self) -> bytes: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
-
-
-def _gunzip() -> _Member:
-    return zlib.decompressobj(zlib.MAX_WBITS | 16)
-
-
-def _inflated(member: _Member, data: bytes) -> Iterator[bytes]:
-    try:
-        while piece := member.decompress(data, PIECE_BYTES):
-            yield piece
-            data = member.unconsumed_tail
-    except zlib.error as error:
-        raise BrokenCoding(str(error)) from None
+    def _member_at(self, head: bytes) -> Unpacker | None:
+        """The member that goes on or begins here, if there is one and enough of it to tell."""
+        if self._member is not None and not self._member.eof:
+            return self._member
+        follows = True if self._member is None else self._coding.goes_on(head)
+        self.over = self.over or follows is False
+        begun = self._coding.begin(head) if follows and not self.over else None
+        if begun is None:
+            return None
+        self._members += 1
+        if self._members > MAX_MEMBERS:
+            raise BrokenCoding(f"its {self._name} has over {MAX_MEMBERS} members")
+        self._member, self._slice = begun, _FIRST_SLICE
+        return begun
 
 
-def _installed(name: str, decompressor: str, bounded_by: str) -> ModuleType | None:
-    """An optional package; None too for one too old to be told how much to unpack at a time."""
-    try:
-        module = importlib.import_module(name)
-    except ImportError:
+def _gzip_goes_on(head: bytes) -> bool | None:
+    """What stands behind a member and is none is no part of the body."""
+    if head == _GZIP_MAGIC[:1]:
         return None
-    return module if hasattr(getattr(module, decompressor), bounded_by) else None
+    return head == _GZIP_MAGIC
 
 
-_brotli = _installed("brotli", "Decompressor", "can_accept_more_data")
-_zstd = _installed(
-    "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd", "ZstdDecompressor", "needs_input"
-)
+def _inflate(head: bytes) -> Unpacker | None:
+    """Within zlib's frame, as the standard has it, or without, as some servers do."""
+    if len(head) < 2:
+        return None
+    framed = head[0] & 0x0F == zlib.DEFLATED and int.from_bytes(head) % 31 == 0
+    return Inflater(zlib.MAX_WBITS if framed else -zlib.MAX_WBITS)
 
 
-class _Brotli:
-    def __init__(self) -> None:
-        assert _brotli is not None
-        self._error: type[Exception] = _brotli.error
-        self._decompressor = _brotli.Decompressor()
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        try:
-            # Its buffer grows to nearly twice the limit. It may have more to give when it takes more.
-            piece = self._decompressor.process(data, output_buffer_limit=PIECE_BYTES // 2)
-            while piece or not self._decompressor.can_accept_more_data():
-                yield piece
-                piece = self._decompressor.process(b"", output_buffer_limit=PIECE_BYTES // 2)
-        except self._error as error:
-            raise BrokenCoding(str(error)) from None
-
-    def whole(self) -> bool:
-        return bool(self._decompressor.is_finished())
+def _always(made: Callable[[], T]) -> Callable[[bytes], T]:
+    """The same, whatever comes next."""
+    return lambda head: made()  # noqa: ARG005 - of its kind
 
 
-class _Zstd:
-    """One frame, or several in a row."""
+_ends, _goes_on = _always(lambda: False), _always(lambda: True)
+_gunzip = _always(lambda: Inflater(zlib.MAX_WBITS | 16))
 
-    def __init__(self) -> None:
-        self._frame = self._begin()
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        assert _zstd is not None
-        try:
-            while data:
-                if self._frame.eof:
-                    self._frame = self._begin()
-                yield self._frame.decompress(data, PIECE_BYTES)
-                while not (self._frame.eof or self._frame.needs_input):
-                    yield self._frame.decompress(b"", PIECE_BYTES)
-                data = self._frame.unused_data if self._frame.eof else b""
-        except _zstd.ZstdError as error:
-            raise BrokenCoding(str(error)) from None
-
-    def whole(self) -> bool:
-        return bool(self._frame.eof)
-
-    def _begin(self) -> _Frame:
-        assert _zstd is not None
-        options = {_zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG}
-        frame: _Frame = _zstd.ZstdDecompressor(options=options)
-        return frame
-
-
-class _Frame(Protocol):
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def needs_input(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes, max_length: int) -> bytes: ...
-
-
-_CODINGS: dict[str, Callable[[], Decoder]] = {"gzip": _Gzip, "deflate": _Deflate}
-if _brotli is not None:
-    _CODINGS["br"] = _Brotli
-if _zstd is not None:
-    _CODINGS["zstd"] = _Zstd
+_CODINGS = {"gzip": _Coding(_gunzip, _gzip_goes_on), "deflate": _Coding(_inflate, _ends)}
+if brotli is not None:
+    _CODINGS["br"] = _Coding(_always(Brotli), _ends)
+if zstd is not None:
+    _CODINGS["zstd"] = _Coding(_always(zstd_frame), _goes_on)
 
 INSTALLED = tuple(_CODINGS)

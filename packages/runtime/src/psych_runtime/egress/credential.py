@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
+from math import inf
+from typing import TYPE_CHECKING, TypeAlias, cast
 
-from psych_runtime.egress.headers import checked
+from pydantic import SecretStr
+
+from psych_runtime.asking import NoVerdict, verdict_of
+from psych_runtime.egress.headers import UNFIT, checked, fits_a_header
 from psych_runtime.egress.target import origin_of
-from psych_runtime_core.errors import AccessDenied
+from psych_runtime_core.errors import AccessDenied, RequestFailed
 from psych_runtime_core.ports.egress import EgressRequest
 from psych_runtime_core.ports.secrets import ResolvedCredential
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+logger = logging.getLogger("psych_runtime.egress")
+
+Resolve: TypeAlias = Callable[[], Awaitable[ResolvedCredential]]
+
+_BLANKS = " \t\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +37,7 @@ class CredentialBinding:
     """
 
     origin: str
-    resolve: Callable[[], Awaitable[ResolvedCredential]]
+    resolve: Resolve
     header: str = "Authorization"
     scheme: str = "Bearer"
 
@@ -51,10 +62,53 @@ class CredentialBinding:
         return True
 
     def value(self, credential: ResolvedCredential) -> str:
-        """What the header says. `ValueError`, which does not show it, for a secret no header can carry."""
-        secret = credential.secret.get_secret_value()
-        value = f"{self.scheme} {secret}" if self.scheme else secret
-        return checked({self.header: value})[self.header]
+        """What the header says. `ValueError`, which does not show it, for a secret no header can carry.
+
+        Blanks around a secret, such as the line end of the file it was read from, are no part of it.
+        """
+        secret = credential.secret.get_secret_value().strip(_BLANKS)
+        fault = "" if fits_a_header(secret) else f"it holds {UNFIT}"
+        if not secret:
+            fault = "it is empty"
+        if fault:
+            raise ValueError(
+                f"the credential of {self.origin} cannot be sent in the header {self.header}: {fault}; "
+                "store the secret anew"
+            )
+        return f"{self.scheme} {secret}" if self.scheme else secret
+
+
+async def resolved(resolve: Resolve, origin: str) -> ResolvedCredential:
+    """What the consumer's code gives for the credential of `origin`; what it raises is its own.
+
+    `RequestFailed` where it cancels itself or would end the process, `ValueError` for what is none.
+    """
+    try:
+        return await verdict_of(resolve, _credential, inf)
+    except NoVerdict as none:
+        cause = none.__cause__
+    if isinstance(cause, _NoCredential):
+        raise ValueError(f"the credential of {origin} is none: {cause}")
+    if isinstance(cause, Exception):
+        raise cause
+    logger.error("looking up a credential failed", exc_info=cause)
+    detail = "its credential could not be looked up; the log has the error"
+    raise RequestFailed(origin, "connect", detail, sent=False)
+
+
+class _NoCredential(Exception):
+    """It says what to give."""
+
+
+def _credential(found: object) -> ResolvedCredential:
+    if not isinstance(found, ResolvedCredential):
+        raise _NoCredential(f"give a ResolvedCredential, not {type(found).__name__}")
+    identity, secret = cast("tuple[object, object]", (found.identity, found.secret))
+    if not isinstance(identity, str):
+        raise _NoCredential("its identity has to be a str")
+    if not isinstance(secret, SecretStr) or not isinstance(cast("object", secret.get_secret_value()), str):
+        raise _NoCredential("its secret has to be a SecretStr of a str")
+    return found
 
 
 def _is_loopback(host: str) -> bool:

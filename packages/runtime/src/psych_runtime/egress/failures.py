@@ -1,7 +1,11 @@
-"""What went wrong on the wire, as the one error that says how far a request came."""
+"""What went wrong on the wire, as the one error that says how far a request came, in words of ours alone.
+
+Those of the HTTP layer quote what was sent and what came: a key, and whatever a stranger wrote.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -10,31 +14,39 @@ import httpcore2
 
 from psych_runtime_core.errors import Phase, RequestFailed
 
+_NO_REPLY = "the connection was closed without a reply"
+_CUT = "the connection was closed before the reply was whole"
+_NO_HTTP = "what came is no HTTP"
+_PROXY = "the proxy refused to lead on"
+
 
 class _Row(NamedTuple):
     error: type[Exception]
     phase: Phase
-    waited: str | None
-    """The limit that ran out, and after it what it means; without one the error's own words are told."""
     detail: str
+    """With the limit that ran out in its place; empty where the error is told in words of ours already."""
+    waited: str | None = None
 
 
 _TABLE = (
-    _Row(httpcore2.PoolTimeout, "connect", "pool", "no connection was free within {} s"),
-    _Row(httpcore2.ConnectTimeout, "connect", "connect", "no connection came about within {} s"),
-    _Row(httpcore2.WriteTimeout, "write", "write", "nothing could be written for {} s"),
-    _Row(httpcore2.ReadTimeout, "read", "read", "nothing came for {} s"),
-    _Row(httpcore2.ConnectError, "connect", None, "{} after {} s"),
-    _Row(httpcore2.ProxyError, "connect", None, "the proxy answered {} after {} s"),
-    _Row(httpcore2.WriteError, "write", None, "{} after {} s"),
-    _Row(httpcore2.LocalProtocolError, "write", None, "{} after {} s"),
-    _Row(h11.LocalProtocolError, "write", None, "{} after {} s"),
-    _Row(httpcore2.ReadError, "read", None, "{} after {} s"),
-    _Row(httpcore2.RemoteProtocolError, "read", None, "{} after {} s"),
-    _Row(h11.RemoteProtocolError, "read", None, "{} after {} s"),
+    _Row(httpcore2.PoolTimeout, "connect", "no connection was free within {} s", "pool"),
+    _Row(httpcore2.ConnectTimeout, "connect", "no connection came about within {} s", "connect"),
+    _Row(httpcore2.WriteTimeout, "write", "nothing could be written for {} s", "write"),
+    _Row(httpcore2.ReadTimeout, "read", "nothing came for {} s", "read"),
+    _Row(httpcore2.ProxyError, "connect", _PROXY),
+    _Row(httpcore2.RemoteProtocolError, "read", _NO_HTTP),
+    _Row(h11.RemoteProtocolError, "read", _NO_HTTP),
+    # These are raised by our own connection alone.
+    _Row(httpcore2.ConnectError, "connect", ""),
+    _Row(httpcore2.WriteError, "write", ""),
+    _Row(httpcore2.ReadError, "read", ""),
 )
+_STATUS = re.compile(r"\d{3}\b", re.ASCII)
+# How the HTTP layer begins to tell of an end that came too soon.
+_ENDS = {"Server disconnected": _NO_REPLY, "peer closed": _CUT, "peer unexpectedly closed": _CUT}
 
-WIRE_ERRORS = tuple(row.error for row in _TABLE)
+LOCAL_ERRORS: tuple[type[Exception], ...] = (httpcore2.LocalProtocolError, h11.LocalProtocolError)
+WIRE_ERRORS: tuple[type[Exception], ...] = (*(row.error for row in _TABLE), *LOCAL_ERRORS)
 
 
 class Progress(NamedTuple):
@@ -46,11 +58,30 @@ class Progress(NamedTuple):
     limits: Mapping[str, float | None]
 
 
-def failure(error: Exception, progress: Progress) -> RequestFailed:
-    """The error of ours for one of `WIRE_ERRORS`."""
+def failure(error: Exception, progress: Progress) -> RequestFailed | ValueError:
+    """The error of ours for one of `WIRE_ERRORS`: a `ValueError` where the fault is the request's own."""
+    if isinstance(error, LOCAL_ERRORS):
+        return ValueError(
+            f"the request to {progress.origin} is no HTTP: give headers that fit its body, above all no "
+            "Content-Length and no Transfer-Encoding"
+        )
     row = next(row for row in _TABLE if isinstance(error, row.error))
     if row.waited:
         detail = row.detail.format(f"{progress.limits.get(row.waited) or 0:g}")
     else:
-        detail = row.detail.format(str(error) or type(error).__name__, f"{progress.seconds:.3g}")
-    return RequestFailed(progress.origin, row.phase, detail, sent=progress.sent)
+        detail = f"{_words(row, str(error))} after {progress.seconds:.3g} s"
+    return RequestFailed(
+        progress.origin, row.phase, detail, sent=progress.sent, timed_out=row.waited is not None
+    )
+
+
+def _words(row: _Row, told: str) -> str:
+    """What an error means, which of its own words tell without being repeated."""
+    match row.detail:
+        case "":
+            return told
+        case detail if detail == _PROXY:
+            status = _STATUS.match(told)
+            return f"the proxy answered {status[0]}" if status else detail
+        case detail:
+            return next((words for begins, words in _ENDS.items() if told.startswith(begins)), detail)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from functools import partial
+from typing import cast
 
 from psych_runtime.asking import NoVerdict, verdict_of
 from psych_runtime_core.ports.egress import EgressDecision, EgressPolicy, EgressRequest, IPAddress
 
 logger = logging.getLogger("psych_runtime.egress")
 POLICY_SECONDS = 5.0
+MAX_REASON = 1000
 
 
 async def judged(policy: EgressPolicy, request: EgressRequest) -> EgressDecision:
@@ -42,19 +44,22 @@ async def _bounded(policy: EgressPolicy, request: EgressRequest, address: IPAddr
         return await asked
 
     try:
-        return await verdict_of(ask, partial(_decided, policy), POLICY_SECONDS)
+        return await verdict_of(ask, partial(decided, policy), POLICY_SECONDS)
     except NoVerdict as none:
         logger.error("the egress policy failed, so it denies", exc_info=none.__cause__)
         return EgressDecision(False, f"{_named(policy)} failed, so it denies; the log has its error")
 
 
-def _decided(policy: EgressPolicy, decision: object) -> EgressDecision:
-    """A policy is the consumer's code, and may give anything."""
+def decided(policy: EgressPolicy, decision: object) -> EgressDecision:
+    """What a policy said. It is the consumer's code, and may give anything: only True allows."""
     if not isinstance(decision, EgressDecision):
         raise TypeError(f"an egress policy gives an EgressDecision, not {type(decision).__name__}")
     if decision.allowed is True:
-        return decision
-    return EgressDecision(False, decision.reason or f"{_named(policy)} refused it and gave no reason")
+        return EgressDecision(True)
+    reason = cast("object", decision.reason)
+    if not isinstance(reason, str) or not reason:
+        return EgressDecision(False, f"{_named(policy)} refused it and gave no reason")
+    return EgressDecision(False, reason[:MAX_REASON])
 
 
 def _named(policy: EgressPolicy) -> str:

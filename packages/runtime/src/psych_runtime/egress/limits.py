@@ -13,8 +13,9 @@ class HttpTimeouts:
     """Seconds for each step of a request; None is no limit.
 
     `connect` bounds the look-up of the name with the connection, and then the handshake. `read` is the
-    longest silence: it runs only while somebody waits for bytes, so a slow reader never trips it. `pool` is
-    the wait for a free connection. `total` bounds the whole, redirects and the reading of the body included.
+    longest wait for the head of a reply, and then the longest silence: it runs only while somebody waits for
+    bytes, so a slow reader never trips it. `pool` is the wait for a free connection. `total` bounds the
+    whole, redirects and the reading of the body included.
     """
 
     connect: float | None = 10.0

@@ -12,7 +12,8 @@ import httpcore2
 
 from psych_runtime.egress.audit import Auditor
 from psych_runtime.egress.failures import WIRE_ERRORS, Progress, failure
-from psych_runtime.egress.hop import Hop
+from psych_runtime.egress.hop import Hop, hop_of_this_task
+from psych_runtime.egress.leftover import close_unless_clean
 from psych_runtime.egress.pools import Pools, SharedPool
 from psych_runtime_core.errors import RequestFailed
 
@@ -51,14 +52,17 @@ class Passage:
     async def more(self) -> bytes | None:
         """The next bytes of the body as they came, None at its end."""
         assert self._wire is not None
-        if self._bounds.total is not None:
-            with self.bounded():
-                return await anext(self._wire, None)
+        token = hop_of_this_task.set(self.hop)
         try:
+            if self._bounds.total is not None:
+                with self.bounded():
+                    return await anext(self._wire, None)
             # A stream has thousands of pieces, and usually no end of time: each costs no more than it must.
             return await anext(self._wire, None)
         except WIRE_ERRORS as error:
-            raise self._failure(error) from error
+            raise self._failure(error) from _typed(error)
+        finally:
+            hop_of_this_task.reset(token)
 
     @contextmanager
     def bounded(self) -> Generator[None]:
@@ -68,12 +72,12 @@ class Passage:
             with anyio.CancelScope(deadline=deadline) as scope:
                 yield
         except WIRE_ERRORS as error:
-            raise self._failure(error) from error
+            raise self._failure(error) from _typed(error)
         if scope.cancelled_caught:
             detail = f"it was not done within {total:g} s"
-            raise RequestFailed(self.origin, "total", detail, sent=self.hop.sent)
+            raise RequestFailed(self.origin, "total", detail, sent=self.hop.sent, timed_out=True)
 
-    def _failure(self, error: Exception) -> RequestFailed:
+    def _failure(self, error: Exception) -> RequestFailed | ValueError:
         hop = self.hop
         return failure(error, Progress(self.origin, hop.sent, hop.seconds, self._bounds.steps))
 
@@ -92,11 +96,17 @@ class Passage:
 
     async def _let_go(self) -> None:
         if self._reply is not None:
+            await close_unless_clean(self._reply)
             await self._reply.aclose()
         # Another task may wait for bytes right now; that the connection is closed has woken it.
         wire: object = self._wire
         if isinstance(wire, AsyncGeneratorType) and not wire.ag_running:
             await cast("AsyncGenerator[bytes]", wire).aclose()
+
+
+def _typed(error: Exception) -> Exception | None:
+    """The cause that may be shown: an error of the HTTP layer quotes what was sent and what came."""
+    return error if isinstance(error, httpcore2.TimeoutException) else None
 
 
 def _is_stuck(error: BaseException | None, pool: SharedPool) -> bool:

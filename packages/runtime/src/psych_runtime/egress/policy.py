@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from typing import ClassVar
 
 from psych_runtime.egress.addresses import AddressClass, class_of, wrapped_in
-from psych_runtime.egress.judge import judges_addresses
+from psych_runtime.egress.judge import decided, judges_addresses
 from psych_runtime.egress.listed import Listed
 from psych_runtime_core.ports.egress import EgressDecision, EgressPolicy, EgressRequest, IPAddress
 
@@ -130,7 +130,7 @@ class AllOf:
     async def allow(self, request: EgressRequest) -> EgressDecision:
         """Asks them about the hop."""
         for policy in self.policies:
-            decision = await policy.allow(request)
+            decision = decided(policy, await policy.allow(request))
             if not decision.allowed:
                 return decision
         return _ALLOWED
@@ -138,7 +138,7 @@ class AllOf:
     async def allow_address(self, request: EgressRequest, address: IPAddress) -> EgressDecision:
         """Asks them about the address."""
         for policy in self.policies:
-            decision = await policy.allow_address(request, address)
+            decision = decided(policy, await policy.allow_address(request, address))
             if not decision.allowed:
                 return decision
         return _ALLOWED

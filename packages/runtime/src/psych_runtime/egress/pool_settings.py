@@ -14,6 +14,7 @@ import httpcore2
 import httpx2
 
 from psych_runtime.egress.connector import Connector
+from psych_runtime.egress.hush import hush
 from psych_runtime.egress.proxy import ProxyConfig
 
 
@@ -44,6 +45,7 @@ class PoolSettings:
         self, tls: ssl.SSLContext | None, proxy_headers: Mapping[str, str]
     ) -> httpcore2.AsyncConnectionPool:
         """A pool without connections."""
+        hush()
         common = _Common(
             ssl_context=tls,
             max_connections=self.connections,

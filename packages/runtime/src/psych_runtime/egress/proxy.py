@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from psych_runtime.egress.headers import checked
+from psych_runtime.egress.credential import Resolve
 from psych_runtime.egress.target import origin_of
 from psych_runtime_core.errors import AccessDenied
 from psych_runtime_core.ports.secrets import ResolvedCredential
@@ -21,7 +20,7 @@ class ProxyConfig:
     """
 
     url: str
-    credential: Callable[[], Awaitable[ResolvedCredential]] | None = None
+    credential: Resolve | None = None
     enforces_policy: bool = False
 
     def __post_init__(self) -> None:
@@ -35,5 +34,7 @@ class ProxyConfig:
 
 def proxy_headers(credential: ResolvedCredential) -> dict[str, str]:
     """What a proxy wants to see with each request, for a secret of the form `user:password`."""
-    basic = base64.b64encode(credential.secret.get_secret_value().encode()).decode()
-    return checked({"Proxy-Authorization": f"Basic {basic}"})
+    secret = credential.secret.get_secret_value().strip()
+    if not secret:
+        raise ValueError("the credential of the proxy is empty: store user:password")
+    return {"Proxy-Authorization": f"Basic {base64.b64encode(secret.encode()).decode()}"}

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 Refusal: TypeAlias = str
 
+MAX_LED = 19
+"""Redirects of one request, whoever follows them. A client of httpx2's own gives up after one more."""
+
 _STATUSES = {301, 302, 303, 307, 308}
 _OF_THE_BODY = {"content-length", "content-type", "content-encoding", "content-language", "transfer-encoding"}
 
@@ -46,6 +49,8 @@ class Journey:
         *before, last = self.steps
         if not before:
             return None
+        if len(before) > MAX_LED:
+            return f"it was led on over {MAX_LED} times"
         if before[-1].scheme == "https" and last.scheme == "http":
             return "it leads from https to http"
         if last in before:

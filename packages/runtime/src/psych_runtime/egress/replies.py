@@ -13,12 +13,18 @@ class Reply(httpx2.Response):
     @property
     def has_redirect_location(self) -> bool:
         """Not with a location that is no URL: a client that looks where it leads would raise."""
-        if not super().has_redirect_location:
-            return False
-        try:
-            return bool(self.request.url.join(self.headers["location"]).origin)
-        except (httpx2.InvalidURL, ValueError):
-            return False
+        return super().has_redirect_location and _leads_somewhere(self.request.url, self.headers["location"])
+
+
+def _leads_somewhere(url: httpx2.URL, location: str) -> bool:
+    """Whether a client can read a location, each step of its reading included."""
+    try:
+        led = httpx2.URL(location)
+        if led.scheme and not led.host:
+            led = led.copy_with(host=url.host)
+        return bool(url.join(led).copy_with(fragment=url.fragment or None).origin)
+    except (httpx2.InvalidURL, ValueError):
+        return False
 
 
 def handed_on(headers: httpx2.Headers) -> httpx2.Headers:

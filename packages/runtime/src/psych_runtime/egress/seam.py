@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
@@ -12,6 +13,7 @@ import httpx2
 from psych_runtime.egress.audit import Auditor
 from psych_runtime.egress.bodies import Body, asked_for, decoder_for, refuse_stated_length
 from psych_runtime.egress.callers import Caller
+from psych_runtime.egress.credential import resolved
 from psych_runtime.egress.headers import checked_method, outgoing
 from psych_runtime.egress.hop import Hop, hop_of_this_task
 from psych_runtime.egress.judge import judged
@@ -21,11 +23,13 @@ from psych_runtime.egress.pools import Identity, PoolKey, Pools, SharedPool
 from psych_runtime.egress.proxy import proxy_headers
 from psych_runtime.egress.redirects import Journey
 from psych_runtime.egress.replies import Reply, handed_on
-from psych_runtime.egress.target import hop_of
+from psych_runtime.egress.target import hop_of, origin_of
 from psych_runtime.egress.trail import Trail
 from psych_runtime_core.errors import AccessDenied, RequestFailed
 from psych_runtime_core.ports.egress import EgressPolicy, EgressPurpose, EgressRequest
 from psych_runtime_core.scope import Scope
+
+logger = logging.getLogger("psych_runtime.egress")
 
 HeaderSource: TypeAlias = Callable[[Scope, EgressPurpose], Mapping[str, str]]
 
@@ -54,13 +58,12 @@ class Seam(httpx2.AsyncBaseTransport):
         before = Trail.before(request, caller.limits.total)
         hop = Hop(self.asked(request.method, request.url, len(before.journey.steps)))
         trail = before.on_to(hop.asked, request)
-        under = ground.headers(caller.scope, caller.purpose)
-        headers = outgoing(request, under, strayed=trail.journey.strayed)
         bounds = Bounds(request.extensions.get("timeout", {}), caller.limits.total, trail.deadline)
         passage = Passage(hop, bounds, ground.pools, ground.auditor)
         token = hop_of_this_task.set(hop)
         try:
             with passage.bounded():
+                headers = outgoing(request, self._under(hop.asked), strayed=trail.journey.strayed)
                 await self._allow(hop.asked, trail.journey, request)
                 return await self._send(passage, request, headers)
         except BaseException as error:
@@ -88,6 +91,16 @@ class Seam(httpx2.AsyncBaseTransport):
             self._ground.auditor.ended(Hop(nowhere), error)
             raise
         return replace(asked, configured=asked.configured and asked.origin in caller.configured)
+
+    def _under(self, asked: EgressRequest) -> Mapping[str, str]:
+        """What the transport lays under the caller's headers. It is the consumer's code that says."""
+        try:
+            return dict(self._ground.headers(asked.scope, asked.purpose))
+        except BaseException:
+            # No cancellation of this task comes out of a function that is not awaited.
+            logger.exception("the headers= of the transport failed")
+            detail = "the headers= of the transport failed; the log has the error"
+            raise RequestFailed(asked.origin, "connect", detail, sent=False) from None
 
     async def _allow(self, asked: EgressRequest, journey: Journey, request: httpx2.Request) -> None:
         """Raises unless the hop may be made."""
@@ -119,7 +132,7 @@ class Seam(httpx2.AsyncBaseTransport):
         """Whose credential the hop uses, if it uses one."""
         caller = self._caller
         if caller.credential is not None and caller.credential.fits(asked, caller.configured):
-            credential = await caller.credential.resolve()
+            credential = await resolved(caller.credential.resolve, asked.origin)
             headers[caller.credential.header] = caller.credential.value(credential)
             return caller.scope.principal, credential.identity
         return None if caller.auth is None else (caller.scope.principal, None)
@@ -128,7 +141,7 @@ class Seam(httpx2.AsyncBaseTransport):
         settings = self._ground.pool_settings
         told, proxy_identity = dict[str, str](), None
         if settings.proxy is not None and settings.proxy.credential is not None:
-            credential = await settings.proxy.credential()
+            credential = await resolved(settings.proxy.credential, origin_of(settings.proxy.url))
             told, proxy_identity = proxy_headers(credential), credential.identity
         key = PoolKey(
             asked.scope.tenant,
@@ -162,6 +175,10 @@ def _core_request(request: httpx2.Request, headers: httpx2.Headers, hop: Hop) ->
 
 
 async def _counted(request: httpx2.Request, hop: Hop) -> AsyncIterator[bytes]:
-    async for data in cast("AsyncIterator[bytes]", request.stream):
-        hop.bytes_out += len(data)
-        yield data
+    try:
+        async for data in cast("AsyncIterator[bytes]", request.stream):
+            hop.bytes_out += len(data)
+            yield data
+    except httpx2.StreamConsumed:
+        detail = "its body was a stream, which cannot be sent again"
+        raise RequestFailed(hop.asked.origin, "redirect", detail, sent=hop.sent) from None

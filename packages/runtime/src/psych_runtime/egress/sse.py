@@ -7,12 +7,15 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import NamedTuple, cast
 
+import anyio.lowlevel
 import httpx2
 
 from psych_runtime_core.errors import ResponseTooLarge
 
 # It takes a mark of byte order off the beginning, in however many pieces that comes.
 _UTF8 = getincrementaldecoder("utf-8-sig")
+# One piece of a body may hold ten thousand events, and others want to run in between.
+_EVENTS_IN_A_ROW = 8
 
 
 class ServerEvent(NamedTuple):
@@ -36,8 +39,12 @@ async def server_events(
     told = cast("AsyncGenerator[httpx2.ServerSentEvent, None]", aiter(source))
     async with aclosing(text.chunks), aclosing(told) as events:
         try:
+            given = 0
             async for event in events:
                 yield ServerEvent(event.event, event.data, whole=not text.ended)
+                given += 1
+                if given % _EVENTS_IN_A_ROW == 0:
+                    await anyio.lowlevel.checkpoint()
         except httpx2.SSEError:
             raise ResponseTooLarge(origin, max_event_bytes) from None
 

@@ -171,12 +171,15 @@ class HttpTransport:
     ) -> httpx2.Request:
         try:
             whole = httpx2.URL(url)
-        except httpx2.InvalidURL:
+        except (httpx2.InvalidURL, ValueError):
             # Refused as any other, and told of.
             Seam(self._ground, sending).asked(method, url)
             raise
-        if sending.params:
-            whole = whole.copy_merge_params(sending.params)
+        try:
+            if sending.params:
+                whole = whole.copy_merge_params(sending.params)
+        except httpx2.InvalidURL:
+            raise ValueError("params= makes a URL that is none: give shorter ones") from None
         return client.build_request(method, whole, json=sending.json, content=sending.content)
 
 
@@ -196,3 +199,6 @@ class _NoCookies(CookieJar):
 
     def set_cookie(self, cookie: Cookie) -> None:
         """Let it go."""
+
+    def extract_cookies(self, response: object, request: object) -> None:
+        """Read none: a head has room for thousands."""

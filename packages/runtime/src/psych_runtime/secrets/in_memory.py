@@ -28,6 +28,8 @@ class InMemorySecretResolver:
 
     def put(self, scope: Scope, name: str, secret: Secret) -> None:
         """Keep `secret` for the principal of `scope`; for the whole tenant when it names none."""
+        if not isinstance(scope, Scope):
+            raise TypeError(f"put takes a Scope first, not {type(scope).__name__}: Scope(tenant=…)")
         kept = secret if isinstance(secret, SecretStr) else SecretStr(secret)
         if not kept.get_secret_value():
             raise ValueError(f"the secret {name!r} is empty: take it away with remove(), or give its value")
