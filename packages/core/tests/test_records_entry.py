@@ -294,12 +294,8 @@ def test_an_erased_record_reads_empty_where_it_had_content() -> None:
     ],
 )
 def test_content_of_files_that_are_not_there_is_corrupt(content: dict[str, Any]) -> None:
-    record = FULL["tool_call_finished"]
-    line = encode(record, after=GENESIS, scope=SCOPE, codec=PLAIN).body.partition(b"\n")[0]
-    body = line + b"\n" + json.dumps(content).encode()
-    entry = Entry(record.seq, record.type, record.at, record.epoch, body, chain(GENESIS, body))
     with pytest.raises(CorruptLog) as corrupt:
-        decode(entry, run_id=RUN, scope=SCOPE, codec=PLAIN)
+        read(rewritten("tool_call_finished", {}, content))
     assert corrupt.value.reason is CorruptionReason.UNREADABLE_BODY
 
 

@@ -24,6 +24,15 @@ def read_arguments(text: str) -> JsonObject:
     return value
 
 
+def fault_of(text: str) -> str:
+    """Why `text` is no arguments; `""` where it is."""
+    try:
+        read_arguments(text)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
 def arguments_or_text(text: str) -> JsonObject | str:
     """The object that `text` is, else `text` as it stands."""
     try:

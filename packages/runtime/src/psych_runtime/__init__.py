@@ -101,13 +101,16 @@ _PRICES = {
 }
 _EGRESS = {
     "psych_runtime.egress.callers": "ClientOptions ClientSettings RequestOptions RequestSettings",
+    "psych_runtime.egress.connector": "Resolver",
     "psych_runtime.egress.credential": "CredentialBinding",
     "psych_runtime.egress.limits": "HttpTimeouts",
     "psych_runtime.egress.policy": "AllOf AllowAllEgress DenyAllEgress PublicOnly",
     "psych_runtime.egress.proxy": "ProxyConfig",
+    "psych_runtime.egress.seam": "HeaderSource",
     "psych_runtime.egress.transport": "HttpTransport",
     "psych_runtime.secrets.in_memory": "InMemorySecretResolver",
-    "psych_runtime_core.ports.egress": "EgressDecision EgressEvent EgressPolicy EgressPurpose EgressRequest",
+    "psych_runtime_core.ports.egress": "EgressAudit EgressDecision EgressEvent EgressPolicy EgressPurpose"
+    " EgressRequest",
     "psych_runtime_core.ports.secrets": "ResolvedCredential SecretResolver stable_credential_identity",
 }
 _PORTS = {

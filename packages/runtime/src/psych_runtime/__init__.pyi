@@ -22,6 +22,7 @@ from psych_runtime.egress.callers import ClientOptions as ClientOptions
 from psych_runtime.egress.callers import ClientSettings as ClientSettings
 from psych_runtime.egress.callers import RequestOptions as RequestOptions
 from psych_runtime.egress.callers import RequestSettings as RequestSettings
+from psych_runtime.egress.connector import Resolver as Resolver
 from psych_runtime.egress.credential import CredentialBinding as CredentialBinding
 from psych_runtime.egress.limits import HttpTimeouts as HttpTimeouts
 from psych_runtime.egress.policy import AllOf as AllOf
@@ -29,6 +30,7 @@ from psych_runtime.egress.policy import AllowAllEgress as AllowAllEgress
 from psych_runtime.egress.policy import DenyAllEgress as DenyAllEgress
 from psych_runtime.egress.policy import PublicOnly as PublicOnly
 from psych_runtime.egress.proxy import ProxyConfig as ProxyConfig
+from psych_runtime.egress.seam import HeaderSource as HeaderSource
 from psych_runtime.egress.transport import HttpTransport as HttpTransport
 from psych_runtime.model.by_model import ByModel as ByModel
 from psych_runtime.model.chat.dialects import Dialect as Dialect
@@ -130,6 +132,7 @@ from psych_runtime_core.messages import ToolDefinition as ToolDefinition
 from psych_runtime_core.messages import ToolResultMessage as ToolResultMessage
 from psych_runtime_core.messages import UserMessage as UserMessage
 from psych_runtime_core.messages import check_conversation as check_conversation
+from psych_runtime_core.ports.egress import EgressAudit as EgressAudit
 from psych_runtime_core.ports.egress import EgressDecision as EgressDecision
 from psych_runtime_core.ports.egress import EgressEvent as EgressEvent
 from psych_runtime_core.ports.egress import EgressPolicy as EgressPolicy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from psych_runtime_core.arguments import fault_of
 from psych_runtime_core.engine import wording
 from psych_runtime_core.engine.effects import Append, Effect, RunTool
 from psych_runtime_core.engine.guards import guard
@@ -45,7 +46,7 @@ def _answer(
 ) -> ToolCallFinished:
     """The call by which the answer is given begins nothing: it is judged here."""
     if call.arguments is None:
-        text = wording.malformed_arguments("They are no JSON object.", call.arguments_raw)
+        text = wording.malformed_arguments(fault_of(call.arguments_raw), call.arguments_raw)
         return refused(state, call, ToolFailure(kind=FailureKind.MALFORMED_ARGUMENTS, message=text))
     if lane.announced > 1:
         failure = ToolFailure(kind=FailureKind.ANSWER_NOT_ALONE, message=wording.answer_not_alone())

@@ -14,7 +14,6 @@ from psych_runtime_core.messages import ToolClass, ToolDefinition
 from psych_runtime_core.schema import violations
 from psych_runtime_core.spec.names import ANSWER_TOOL
 
-MAX_FAULTS = 11
 _FENCED = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)^[ \t]*```[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
@@ -59,7 +58,7 @@ def judge_call(schema: Mapping[str, Json], arguments: Mapping[str, Json]) -> Jud
 
 
 def _judged(schema: Mapping[str, Json], value: Json) -> Judged:
-    faults = violations(value, schema, limit=MAX_FAULTS)
+    faults = violations(value, schema, limit=wording.ANSWER_FAULTS_SHOWN + 1)
     return Misfit(faults) if faults else Fit(value)
 
 

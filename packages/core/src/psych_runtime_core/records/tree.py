@@ -63,7 +63,8 @@ def join(facts: Tree, content: Tree) -> Tree:
         if not isinstance(facts[name], dict | list) or not isinstance(content[name], dict):
             raise ValueError(f"{name} stands among the facts and in the content")
         if isinstance(facts[name], list):
-            joined[name] = _in_places(join(_by_place(facts[name]), content[name]), name)
+            # Content of a place that the facts lack makes an item there, and it lacks what it must have.
+            joined[name] = [*join(_by_place(facts[name]), content[name]).values()]
         else:
             joined[name] = join(facts[name], content[name])
     return joined
@@ -71,12 +72,6 @@ def join(facts: Tree, content: Tree) -> Tree:
 
 def _by_place(items: list[Any]) -> Tree:
     return {str(at): item for at, item in enumerate(items)}
-
-
-def _in_places(items: Tree, name: str) -> list[Any]:
-    if list(items) != [str(at) for at in range(len(items))]:
-        raise ValueError(f"the content of {name} is of other places than its facts")
-    return [*items.values()]
 
 
 def emptied(cls: type[BaseModel], facts: Tree) -> Tree:

@@ -18,6 +18,11 @@ class ModelProxy:
     def provider(self) -> str:
         return self._model.provider
 
+    @property
+    def clients(self) -> Sequence[ModelClient]:
+        """The one that is asked: by its transport the wrapper goes out too."""
+        return (self._model,)
+
     def provider_of(self, model: str) -> str:
         """Who really answers for `model`."""
         return provider_of(self._model, model)

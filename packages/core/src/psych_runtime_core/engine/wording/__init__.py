@@ -5,6 +5,7 @@ and what to do instead.
 """
 
 from psych_runtime_core.engine.wording.answers import (
+    ANSWER_FAULTS_SHOWN,
     answer_block,
     answer_not_alone,
     answer_refused,
@@ -73,6 +74,7 @@ from psych_runtime_core.engine.wording.refused import (
 )
 
 __all__ = [
+    "ANSWER_FAULTS_SHOWN",
     "MAX_TEXT",
     "access_denied",
     "answer_block",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from psych_runtime_core.engine.wording.phrases import MAX_TEXT, sentence, told
+from psych_runtime_core.engine.wording.phrases import MAX_TEXT, listed, sentence, told
 from psych_runtime_core.errors import Violation
 from psych_runtime_core.jsonvalue import Json, json_text
 from psych_runtime_core.records.base import cut
 
-FAULTS_SHOWN = 10
+ANSWER_FAULTS_SHOWN = 10
 
 
 def answer_tool() -> str:
@@ -39,7 +39,7 @@ def answer_not_alone() -> str:
 def answer_refused(faults: Sequence[Violation]) -> str:
     """Of an answer given by a call."""
     return told(
-        f"The final answer does not fit its schema: {_listed(faults)}",
+        f"The final answer does not fit its schema: {_told_faults(faults)}",
         "The same answer will be refused again.",
         "Correct it, and call the tool again with all of it.",
     )
@@ -48,7 +48,7 @@ def answer_refused(faults: Sequence[Violation]) -> str:
 def answer_repair(faults: Sequence[Violation]) -> str:
     """Of an answer given as text: the message that sends it back."""
     text = told(
-        f"Your answer does not fit the JSON Schema it must fit: {_listed(faults)}",
+        f"Your answer does not fit the JSON Schema it must fit: {_told_faults(faults)}",
         "The same answer will be sent back again.",
         "Answer once more with the whole JSON value, corrected, and nothing else.",
     )
@@ -58,7 +58,7 @@ def answer_repair(faults: Sequence[Violation]) -> str:
 def lane_schema_violation(faults: Sequence[Violation] = ()) -> str:
     """`faults` are those of the last answer, where it was a text."""
     return told(
-        f"The answer does not fit the Spec's output_schema{': ' + _listed(faults) if faults else '.'}",
+        f"The answer does not fit the Spec's output_schema{': ' + _told_faults(faults) if faults else '.'}",
         "It was sent back as often as allowed, so the same Run will most likely end the same way.",
         "Simplify the schema, raise output_retries, or use another model.",
     )
@@ -72,7 +72,5 @@ def lane_refusal() -> str:
     )
 
 
-def _listed(faults: Sequence[Violation]) -> str:
-    more = len(faults) - FAULTS_SHOWN
-    shown = "; ".join(map(str, faults[:FAULTS_SHOWN])) + (f"; and {more} more" if more > 0 else "")
-    return sentence(shown)
+def _told_faults(faults: Sequence[Violation]) -> str:
+    return sentence(listed(faults, ANSWER_FAULTS_SHOWN))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from psych_runtime_core.records.base import cut
 
 # What a failure keeps of its message, and a Wait of its question.
@@ -18,6 +20,12 @@ def told(happened: str, again: str, instead: str) -> str:
 
 def in_vain(happened: str) -> str:
     return told(happened, "Doing it again does its work again and ends the same way.", "Ask it for less.")
+
+
+def listed(faults: Sequence[object], most: int) -> str:
+    """The first `most` faults, and that there are more where there are."""
+    shown = "; ".join(map(str, faults[:most]))
+    return shown + ("; and more" if len(faults) > most else "")
 
 
 def sentence(text: str) -> str:

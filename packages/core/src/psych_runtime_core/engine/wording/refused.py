@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from psych_runtime_core.engine.wording.phrases import NAME_SHOWN, counted, lead, quoted, sentence, told
+from psych_runtime_core.engine.wording.phrases import (
+    NAME_SHOWN,
+    counted,
+    lead,
+    listed,
+    quoted,
+    sentence,
+    told,
+)
 
 NAMES_SHOWN = 20
 FAULTS_SHOWN = 20
@@ -40,10 +48,8 @@ def arguments_too_large(size_bytes: int, limit_bytes: int) -> str:
 
 def invalid_arguments(faults: Sequence[str]) -> str:
     """`faults` read `field: what is wrong`; the first ones are shown."""
-    more = len(faults) - FAULTS_SHOWN
-    shown = "; ".join(faults[:FAULTS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
     return told(
-        f"{sentence(shown)} The call was not run.",
+        f"{sentence(listed(faults, FAULTS_SHOWN))} The call was not run.",
         "The same arguments will be refused again.",
         "Correct them, and send one JSON object that fits the tool's schema.",
     )

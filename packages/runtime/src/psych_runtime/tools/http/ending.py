@@ -63,7 +63,8 @@ def _answered(reply: HttpReply, masks: Masks, now: datetime) -> ToolFailure:
 def refused(tool: str, error: AccessDenied | ResponseTooLarge) -> CallFailed:
     """What no other try would change: nothing may be sent there, or no reply of this size is read."""
     if isinstance(error, AccessDenied):
-        text = wording.access_denied(tool, error.reason)
+        # The reason is the operator's, in the traceback: it may tell which names lead inward.
+        text = wording.access_denied(tool, "The address it leads to may not be reached from here")
         return CallFailed(ToolFailure(kind=FailureKind.ACCESS_DENIED, message=text))
     text = wording.result_too_large(error.limit_bytes)
     return CallFailed(ToolFailure(kind=FailureKind.RESULT_TOO_LARGE, message=text))
