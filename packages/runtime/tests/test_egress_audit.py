@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from packages.runtime.tests.egress_scenes import ASKED, Audit, bound
-from psych_runtime.egress.audit import run_in_audit
+from psych_runtime.egress.hop import run_in_audit
 from psych_runtime.egress.policy import AllowAllEgress, DenyAllEgress
 from psych_runtime.egress.transport import HttpTransport
 from psych_runtime.testing.http_stub import HttpStub, Raw, Reply

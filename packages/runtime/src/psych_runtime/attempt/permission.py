@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TypeVar, cast
 
-from psych_runtime.asking import NoVerdict, verdict_of
+from psych_runtime.verdicts import POLICY_SECONDS, NoVerdict, verdict_of
 from psych_runtime_core.jsonvalue import JsonObject
 from psych_runtime_core.messages import ToolDefinition
 from psych_runtime_core.ports.policy import Decision, Policy
@@ -14,7 +14,6 @@ from psych_runtime_core.scope import Scope
 from psych_runtime_core.version import Version
 
 logger = logging.getLogger("psych_runtime.policy")
-POLICY_SECONDS = 5.0
 T = TypeVar("T")
 
 

@@ -25,6 +25,11 @@ def class_of(address: IPAddress) -> AddressClass:
     return max(map(_class_of_one, wrapped_in(address)), key=get_args(AddressClass).index)
 
 
+def is_loopback(address: IPAddress) -> bool:
+    """Whether it leads nowhere but to this machine."""
+    return all(_within(one, _LOOPBACKS) for one in wrapped_in(address))
+
+
 def wrapped_in(address: IPAddress) -> tuple[IPAddress, ...]:
     """The addresses that this one stands for, unwrapped to the end: itself when it wraps none."""
     if isinstance(address, IPv4Address) or address.scope_id or address == _LOOPBACK:
@@ -89,6 +94,7 @@ _LOCAL = _table(
     "100.64.0.0/10",
     "fc00::/7",
 )
+_LOOPBACKS = _table("127.0.0.0/8", "::1/128")
 _UNICAST = _table("0.0.0.0/0", "2000::/3")
 _SPECIAL = _table(
     "0.0.0.0/8",

@@ -6,11 +6,9 @@ import logging
 from typing import Literal
 from urllib.parse import urlsplit
 
-from psych_runtime.egress.hop import Hop, run_in_audit
+from psych_runtime.egress.hop import Hop
 from psych_runtime_core.errors import AccessDenied, RequestFailed, ResponseTooLarge
 from psych_runtime_core.ports.egress import EgressAudit, EgressEvent, EgressRequest
-
-__all__ = ["Auditor", "run_in_audit"]
 
 logger = logging.getLogger("psych_runtime.egress")
 

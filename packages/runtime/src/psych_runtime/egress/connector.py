@@ -12,13 +12,12 @@ from typing import TypeAlias, cast
 import anyio
 import httpcore2
 
-from psych_runtime.asking import NoVerdict, verdict_of
 from psych_runtime.egress.eyeballs import Connected, first_connected
 from psych_runtime.egress.hop import hop_of_this_task
-from psych_runtime.egress.judge import judged_addresses
+from psych_runtime.egress.judge import enforce, judged_addresses
 from psych_runtime.egress.sockets import dial
 from psych_runtime.egress.wire import Unusable, Wire, faults
-from psych_runtime_core.errors import AccessDenied
+from psych_runtime.verdicts import NoVerdict, verdict_of
 from psych_runtime_core.ports.egress import EgressPolicy, IPAddress
 
 logger = logging.getLogger("psych_runtime.egress")
@@ -59,9 +58,7 @@ class Connector(httpcore2.AsyncNetworkBackend):
             raise Unusable("its name leads to no address")
         if self._policy is not None:
             asked = hop_of_this_task.get().asked
-            decision = await judged_addresses(self._policy, asked, addresses)
-            if not decision.allowed:
-                raise AccessDenied(asked.origin, decision.reason)
+            enforce(asked, await judged_addresses(self._policy, asked, addresses))
         return await first_connected(addresses, port, dial)
 
     async def _addresses(self, host: str, port: int) -> list[IPAddress]:

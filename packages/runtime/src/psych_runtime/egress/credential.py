@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from pydantic import SecretStr
 
-from psych_runtime.asking import NoVerdict, verdict_of
+from psych_runtime.egress.addresses import is_loopback
 from psych_runtime.egress.headers import UNFIT, checked, fits_a_header
 from psych_runtime.egress.target import origin_of
+from psych_runtime.verdicts import NoVerdict, verdict_of
 from psych_runtime_core.errors import AccessDenied, RequestFailed
 from psych_runtime_core.ports.egress import EgressRequest
 from psych_runtime_core.ports.secrets import ResolvedCredential
@@ -113,6 +114,6 @@ def _credential(found: object) -> ResolvedCredential:
 
 def _is_loopback(host: str) -> bool:
     try:
-        return ip_address(host).is_loopback
+        return is_loopback(ip_address(host))
     except ValueError:
         return host == "localhost"

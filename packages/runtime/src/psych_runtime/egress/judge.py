@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import cast
 
-from psych_runtime.asking import NoVerdict, verdict_of
+from psych_runtime.verdicts import POLICY_SECONDS, NoVerdict, verdict_of
+from psych_runtime_core.errors import AccessDenied
 from psych_runtime_core.ports.egress import EgressDecision, EgressPolicy, EgressRequest, IPAddress
 
 logger = logging.getLogger("psych_runtime.egress")
-POLICY_SECONDS = 5.0
 MAX_REASON = 1000
 
 
@@ -31,6 +31,12 @@ async def judged_addresses(
         if not decision.allowed:
             return decision
     return EgressDecision(True)
+
+
+def enforce(request: EgressRequest, decision: EgressDecision) -> None:
+    """Raises `AccessDenied` unless it was allowed."""
+    if not decision.allowed:
+        raise AccessDenied(request.origin, decision.reason)
 
 
 def judges_addresses(policy: EgressPolicy) -> bool:

@@ -16,7 +16,7 @@ from psych_runtime.egress.callers import Caller
 from psych_runtime.egress.credential import resolved
 from psych_runtime.egress.headers import checked_method, outgoing
 from psych_runtime.egress.hop import Hop, hop_of_this_task
-from psych_runtime.egress.judge import judged
+from psych_runtime.egress.judge import enforce, judged
 from psych_runtime.egress.passage import Bounds, Passage
 from psych_runtime.egress.pool_settings import PoolSettings
 from psych_runtime.egress.pools import Identity, PoolKey, Pools, SharedPool
@@ -107,9 +107,7 @@ class Seam(httpx2.AsyncBaseTransport):
         refusal = journey.refusal(body=_has_body(request))
         if refusal is not None:
             raise RequestFailed(journey.steps[-2].origin, "redirect", refusal, sent=True)
-        decision = await judged(self._ground.policy, asked)
-        if not decision.allowed:
-            raise AccessDenied(asked.origin, decision.reason)
+        enforce(asked, await judged(self._ground.policy, asked))
 
     async def _send(
         self, passage: Passage, request: httpx2.Request, headers: httpx2.Headers

@@ -14,7 +14,7 @@ from psych_runtime.egress.audit import Auditor
 from psych_runtime.egress.callers import Caller, ClientOptions, RequestOptions, Sending
 from psych_runtime.egress.connector import Connector, Resolver
 from psych_runtime.egress.hop import Hop
-from psych_runtime.egress.judge import judged, judges_addresses
+from psych_runtime.egress.judge import enforce, judged, judges_addresses
 from psych_runtime.egress.limits import MAX_RESPONSE_BYTES, HttpTimeouts
 from psych_runtime.egress.policy import PublicOnly
 from psych_runtime.egress.pool_settings import PoolSettings
@@ -116,10 +116,11 @@ class HttpTransport:
             method, url
         )
         decision = await judged(self._ground.policy, asked)
-        if not decision.allowed:
-            error = AccessDenied(asked.origin, decision.reason)
+        try:
+            enforce(asked, decision)
+        except AccessDenied as error:
             self._ground.auditor.ended(Hop(asked), error)
-            raise error
+            raise
 
     async def aclose(self) -> None:
         """Close every connection that was made on this event loop."""

@@ -8,6 +8,8 @@ from typing import TypeVar
 
 import anyio
 
+# A policy answers within it, or denies.
+POLICY_SECONDS = 5.0
 T = TypeVar("T")
 
 
