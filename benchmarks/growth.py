@@ -10,9 +10,9 @@ from benchmarks.figure import Figure, at_most
 from benchmarks.logs import RECORDS_A_TURN, LongLog, long_log, turns_for
 from benchmarks.setting import Setting
 from psych_runtime import Record, RunStateView, Version, VersionHash
+from psych_runtime_core.engine.conversation import Conversation
 from psych_runtime_core.engine.decide import next_effects
 from psych_runtime_core.engine.plan import Plan
-from psych_runtime_core.engine.prompt import Conversation
 from psych_runtime_core.state.fold import apply, fold, rewind, stage
 
 TURNS_TIMED = 20

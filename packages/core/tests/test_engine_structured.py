@@ -12,10 +12,10 @@ from packages.core.tests.logs import acting, answered, calling, calls_of
 from packages.core.tests.plans import plans
 from psych_runtime.testing.clock import START
 from psych_runtime.testing.log_builder import MODEL, Calls, LogBuilder
+from psych_runtime_core.engine.conversation import Conversation
 from psych_runtime_core.engine.decide import next_effects
 from psych_runtime_core.engine.effects import Append, Effect, RunTool, Settle
 from psych_runtime_core.engine.plan import Plans
-from psych_runtime_core.engine.prompt import Conversation
 from psych_runtime_core.engine.structured import Fit, Misfit, answer_tool, judge_call, judge_text
 from psych_runtime_core.errors import Violation
 from psych_runtime_core.jsonvalue import FrozenDict, Json, freeze, json_text

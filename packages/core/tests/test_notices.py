@@ -8,8 +8,8 @@ from packages.core.tests.logs import asking, ready, turns
 from packages.core.tests.plans import plan
 from psych_runtime.testing.log_builder import LogBuilder
 from psych_runtime_core.engine import wording
+from psych_runtime_core.engine.conversation import Conversation
 from psych_runtime_core.engine.notices import notices_of, with_notices
-from psych_runtime_core.engine.prompt import Conversation
 from psych_runtime_core.ids import ToolCallId
 from psych_runtime_core.messages import (
     AssistantMessage,

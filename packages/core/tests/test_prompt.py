@@ -16,7 +16,8 @@ from packages.core.tests.tape import Tape, tapes
 from packages.core.tests.world import World
 from psych_runtime_core.engine import prompt as module
 from psych_runtime_core.engine import wording
-from psych_runtime_core.engine.prompt import Conversation, Origin, Prompt, PromptFault, system_prompt
+from psych_runtime_core.engine.conversation import Conversation
+from psych_runtime_core.engine.prompt import Origin, Prompt, PromptFault, system_prompt
 from psych_runtime_core.ids import ToolCallId
 from psych_runtime_core.messages import (
     AssistantMessage,

@@ -9,8 +9,8 @@ from psych_runtime.runtime import Runtime
 from psych_runtime.tools.any_tool import AnyTool
 from psych_runtime.tools.granted import GrantedTools, RunTerms
 from psych_runtime_core.clock import Clock
+from psych_runtime_core.engine.conversation import Conversation
 from psych_runtime_core.engine.plan import Plan
-from psych_runtime_core.engine.prompt import Conversation
 from psych_runtime_core.ids import ToolCallId
 from psych_runtime_core.state.run import RunStateView
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from psych_runtime.attempt.reading import decoded, pages
-from psych_runtime_core.engine.prompt import Conversation
+from psych_runtime_core.engine.conversation import Conversation
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.store import Store
 from psych_runtime_core.records import GENESIS, Head

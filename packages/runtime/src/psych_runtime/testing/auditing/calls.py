@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from psych_runtime.testing.auditing.judged import Fault, JudgedLog
-from psych_runtime_core.engine.prompt import Conversation, system_prompt
+from psych_runtime_core.engine.conversation import Conversation
+from psych_runtime_core.engine.prompt import system_prompt
 from psych_runtime_core.ids import ToolCallId, derive_call_id
 from psych_runtime_core.messages import AssistantMessage, ToolResultMessage
 from psych_runtime_core.records import Record
