@@ -1,0 +1,120 @@
+"""Which branches of `anyOf` or `oneOf` one value can make the judge enter."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from psych_runtime_core.schema.document import Document, Schema
+
+_TYPES = frozenset({"array", "boolean", "null", "number", "object", "string"})
+# With fewer branches the judge looks into each, whatever tells them apart.
+_FEWEST_DISPATCHED = 3
+# The judge looks no further for what tells branches apart.
+_MAX_DEPTH = 16
+
+
+def groups(document: Document, branches: Sequence[Schema], *, tagged: bool) -> Iterator[list[int]]:
+    """The sets of branches, by index, of which the judge enters one for one value.
+
+    It leaves a branch at once for a wrong type, and sends an object that is `tagged` past every branch that
+    wants another tag. A tag that is a fraction it cannot look up: such an object is not.
+    """
+    types = [_types(document, branch, 0) for branch in branches]
+    others = ([index for index, taken in enumerate(types) if kind in taken] for kind in _TYPES - {"object"})
+    yield from {tuple(together): together for together in others}.values()
+    objects = [index for index, taken in enumerate(types) if "object" in taken]
+    tag = tag_of(document, branches) if tagged else None
+    if tag is None:
+        yield objects
+        return
+    wanted = [_wanted(document, branches[index], tag) for index in objects]
+    whatever = [index for index, values in zip(objects, wanted, strict=True) if values is None]
+    by_value: dict[str | int | None, list[int]] = {}
+    for index, values in zip(objects, wanted, strict=True):
+        for value in values or ():
+            by_value.setdefault(value, []).append(index)
+    yield from ([*indices, *whatever] for indices in by_value.values())
+
+
+def tag_of(document: Document, branches: Sequence[Schema]) -> str | None:
+    """The member by which the judge tells `branches` apart: the commonest, of those required if it can be."""
+    if len(branches) < _FEWEST_DISPATCHED:
+        return None
+    demands = [_demands(document, each) for each in branches if "object" in _types(document, each, 0)]
+    required = Counter(name for each in demands for name in each.required)
+    present = Counter(name for each in demands for name in each.names)
+    for counted in (required, present):
+        for name, count in sorted(counted.items(), key=lambda item: (-item[1], item[0])):
+            if count >= 2 and sum(each.values(document, name) is not None for each in demands) >= 2:
+                return name
+    return None
+
+
+def _wanted(document: Document, branch: Schema, tag: str) -> frozenset[str | int | None] | None:
+    """The tags that `branch` takes, with `None` for none; or `None` if it takes any."""
+    demands = _demands(document, branch)
+    values = demands.values(document, tag)
+    if values is None:
+        return None
+    return values if tag in demands.required else values | {None}
+
+
+@dataclass(slots=True)
+class _Demands:
+    """What a branch asks of an object for certain."""
+
+    required: set[str] = field(default_factory=set[str])
+    members: list[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])
+
+    @property
+    def names(self) -> set[str]:
+        return {name for members in self.members for name in members}
+
+    def values(self, document: Document, name: str) -> frozenset[str | int | None] | None:
+        found = (_values(document, members[name], 0) for members in self.members if name in members)
+        return next((values for values in found if values), None)
+
+
+def _demands(document: Document, branch: Schema) -> _Demands:
+    demands = _Demands()
+    seen: set[int] = set()
+    layer = [branch]
+    for _ in range(_MAX_DEPTH):
+        fresh = {id(schema): schema for schema in layer if not isinstance(schema, bool)}
+        found = [schema for identity, schema in fresh.items() if identity not in seen]
+        seen.update(fresh)
+        for schema in found:
+            demands.required.update(schema.get("required", ()))
+            demands.members.append(schema.get("properties", {}))
+        layer = [part for schema in found for part in _parts(document, schema)]
+    return demands
+
+
+def _parts(document: Document, schema: Mapping[str, Any]) -> Iterator[Schema]:
+    yield from document.targets(schema, "$ref")
+    yield from schema.get("allOf", ())
+
+
+def _values(document: Document, schema: Schema, depth: int) -> frozenset[str | int | None]:
+    if isinstance(schema, bool) or depth > _MAX_DEPTH:
+        return frozenset()
+    for target in document.targets(schema, "$ref"):
+        if values := _values(document, target, depth + 1):
+            return values
+    listed = [schema["const"]] if "const" in schema else schema.get("enum", [])
+    if all(isinstance(each, str) or (type(each) is int and abs(each) < 2**63) for each in listed):
+        return frozenset(listed)
+    return frozenset()
+
+
+def _types(document: Document, schema: Schema, depth: int) -> frozenset[str]:
+    if isinstance(schema, bool):
+        return _TYPES if schema else frozenset()
+    named = schema.get("type", sorted(_TYPES))
+    names = [named] if isinstance(named, str) else named
+    taken = frozenset("number" if name == "integer" else name for name in names)
+    if depth < _MAX_DEPTH:
+        for target in document.targets(schema, "$ref"):
+            taken &= _types(document, target, depth + 1)
+    return taken

@@ -1,0 +1,52 @@
+"""Which schemas an author may use."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from jsonschema_rs import ValidationError
+
+from psych_runtime_core.errors import BadSchema, pointer
+from psych_runtime_core.jsonvalue import Json, thaw
+from psych_runtime_core.schema.build import build, of_one_draft
+from psych_runtime_core.schema.cost import bounded
+from psych_runtime_core.schema.wording import fault
+
+MAX_SCHEMA_DEPTH = 64
+
+
+def check_schema(schema: Mapping[str, Json], *, object_root: bool = False) -> None:
+    """Raise `BadSchema` unless an author may use `schema`; with `object_root` it must be of an object.
+
+    It has to be of the draft, at most 64 levels deep, every pattern buildable in linear time, every
+    reference resolvable inside the document, and its alternatives so few that any value is judged at once.
+    """
+    if _depth(schema) > MAX_SCHEMA_DEPTH:
+        raise BadSchema(f"a schema has at most {MAX_SCHEMA_DEPTH} levels")
+    if object_root and schema.get("type") != "object":
+        raise BadSchema('the root must say "type": "object"')
+    plain: dict[str, Any] = of_one_draft(thaw(schema))
+    try:
+        build(plain)
+        if "$defs" in plain:
+            build(_using_every_definition(plain))
+        bounded(plain)
+    except ValidationError as error:
+        raise BadSchema(fault(error), tuple(error.instance_path)) from None
+    except ValueError as error:
+        raise BadSchema(str(error)) from None
+
+
+def _using_every_definition(schema: dict[str, Any]) -> dict[str, Any]:
+    """`schema` with every definition in use, since the judge leaves out what nothing refers to."""
+    names = (pointer((name,)) for name in schema["$defs"])
+    references = [{"$ref": f"#/$defs{quote(name)}"} for name in names]
+    return {**schema, "allOf": [*schema.get("allOf", ()), *references]}
+
+
+def _depth(value: Json) -> int:
+    if isinstance(value, Mapping):
+        return 1 + max(map(_depth, value.values()), default=0)
+    if isinstance(value, list | tuple):
+        return 1 + max(map(_depth, value), default=0)
+    return 0

@@ -1,0 +1,85 @@
+"""Counting visits, along every way that a schema leads through a value."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from typing import TypeAlias
+
+from psych_runtime_core.schema.applied import Application
+from psych_runtime_core.schema.document import Schema
+from psych_runtime_core.schema.visits import Spread, Visits
+from psych_runtime_core.schema.walk import Applied, Walk
+
+Groups: TypeAlias = Callable[[Sequence[Schema]], Iterable[list[int]]]
+_ONE, _NONE = Visits(1), Visits()
+
+
+class Counted:
+    """The visits that one visit to each schema of a walk leads to; a step that closes a circle counts as one.
+
+    `groups` says which branches of several are entered together. With `itself` 0 such steps alone count.
+    """
+
+    def __init__(self, walked: Walk, applied: Applied, groups: Groups, *, itself: int = 1) -> None:
+        self._walked = walked
+        self._groups = groups
+        self._itself = Visits(itself)
+        self._visits: dict[int, Visits] = {}
+        # The judge visits every part once more for what `unevaluated…` has to leave out.
+        self._marks: dict[int, Visits] = {}
+        for schema in walked.order:
+            if applications := applied(schema):
+                self._count(schema, applications)
+
+    @property
+    def most(self) -> int:
+        """Visits to the place that is visited most."""
+        return max((visits.most for visits in self._visits.values()), default=self._itself.here)
+
+    @property
+    def total(self) -> int:
+        """The same by way of all that is entered anew: the root, and whatever a circle comes back to."""
+        entered = {target for _, target in self._walked.closing} | {id(self._walked.order[-1])}
+        return sum(self._visits.get(identity, self._itself).most for identity in entered)
+
+    def _count(self, schema: Schema, applied: Sequence[Application]) -> None:
+        def into(target: Schema) -> Visits:
+            closes = self._walked.closes(schema, target)
+            return _ONE if closes else self._visits.get(id(target), self._itself)
+
+        parts = [each.target for each in applied if each.place in ("here", "name")]
+        visits = sum(map(into, parts), self._itself + to_children(applied, lambda target: into(target).most))
+        for branches in _branches(applied):
+            looked_at = Visits(self._itself.here * len(branches))
+            entered = (
+                sum((into(branches[index]) for index in group), _NONE) for group in self._groups(branches)
+            )
+            visits += reduce(Visits.__or__, entered, looked_at)
+            parts += branches
+        marks = sum((into(part) + self._marks.get(id(part), _NONE) for part in parts), _NONE)
+        marked = any(each.keyword.startswith("unevaluated") for each in applied)
+        self._visits[id(schema)] = visits + marks if marked else visits
+        self._marks[id(schema)] = marks
+
+
+def to_children(applied: Sequence[Application], weight: Callable[[Schema], int]) -> Visits:
+    """Visits to the children of a value, where each schema that is applied to one counts as its weight."""
+    sums: dict[str, int] = {}
+    for each in applied:
+        sums[each.place] = sums.get(each.place, 0) + weight(each.target)
+
+    def spread(kind: str, kinds: str) -> Spread:
+        every = sums.get(f"each {kind}", 0)
+        named = {each.name: weight(each.target) + every for each in applied if each.place == kind}
+        return Spread(named, sums.get(f"other {kinds}", 0) + every)
+
+    if sums.keys() <= {"branch", "here", "name"}:
+        return _NONE
+    return Visits(0, spread("member", "members"), spread("item", "items"))
+
+
+def _branches(applied: Sequence[Application]) -> list[list[Schema]]:
+    several: dict[str, list[Schema]] = {}
+    for each in applied:
+        if each.place == "branch":
+            several.setdefault(each.keyword, []).append(each.target)
+    return list(several.values())

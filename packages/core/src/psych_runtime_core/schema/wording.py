@@ -1,0 +1,35 @@
+"""What the judge's errors say to a reader."""
+
+from typing import Any
+
+from jsonschema_rs import ValidationError, ValidationErrorKind
+
+from psych_runtime_core.jsonvalue import encode_json
+from psych_runtime_core.schema.build import VALUE
+from psych_runtime_core.schema.sealed import unsealed
+
+MAX_SHOWN_VALUE = 200
+MAX_MESSAGE = 1_000
+
+
+def said(error: ValidationError) -> str:
+    """What is wrong with the value, which is cut where it is long."""
+    shown = _cut(encode_json(error.instance).decode(), MAX_SHOWN_VALUE)
+    message = error.message
+    if isinstance(error.kind, ValidationErrorKind.Not):
+        held: Any = error.kind.schema
+        message = f"{encode_json(unsealed(held)).decode()} is not allowed for {VALUE}"
+    return _cut(message.replace(VALUE, shown), MAX_MESSAGE)
+
+
+def fault(error: ValidationError) -> str:
+    """What is wrong with a schema, and what to write instead."""
+    if error.kind.name == "format":
+        return f"{said(error)} of linear time: write it without look-around and back-references"
+    if error.kind.name == "$ref":
+        return f"a reference does not resolve inside the document: {error.message}"
+    return said(error)
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
