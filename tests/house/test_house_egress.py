@@ -37,7 +37,6 @@ MAKING = {
 
 # What is used outside the seam, and why nothing leaves by it. Types alone need no line.
 OUTSIDE = {
-    (RUNTIME / "model/chat/call.py", "httpcore2"): "names the error of a silence",
     (RUNTIME / "model/transient.py", "socket"): "names the error of a failed look-up",
     (RUNTIME / "testing/http_wire.py", "socket"): "a server of tests: it only listens, on loopback",
     (

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-
 from psych_runtime_core.errors import BadSchema, pointer
 from psych_runtime_core.schema import MAX_JUDGED_WHOLE, build, check_schema, violations
 

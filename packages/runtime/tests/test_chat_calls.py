@@ -12,7 +12,8 @@ from packages.runtime.tests.chat_chunks import ASKED, Chunk, call, calls, delta,
 from psych_runtime.model.assemble import MAX_CALLS
 from psych_runtime.model.chat.reply.arguments import SeenArguments
 from psych_runtime.model.chat.reply.faults import Unreadable
-from psych_runtime.model.chat.reply.fragments import Fragment, HeldCall, Verdict, grown, place
+from psych_runtime.model.chat.reply.fragments import Fragment, HeldCall, Verdict, place
+from psych_runtime.model.chat.reply.names import GrowingName
 from psych_runtime.model.chat.reply.stream import ChatStream
 from psych_runtime_core.arguments import MAX_ARGUMENTS_BYTES
 from psych_runtime_core.errors import ModelError, ModelErrorKind
@@ -322,7 +323,7 @@ def test_the_largest_calls_are_read() -> None:
 
 
 def held(index: int | None, call_id: str | None, name: str = "f", arguments: str = "{}") -> HeldCall:
-    begun = HeldCall(index, call_id, name, chunk=1)
+    begun = HeldCall(index, call_id, GrowingName(name), chunk=1)
     begun.arguments.add(arguments)
     return begun
 
@@ -373,7 +374,11 @@ def test_within_a_chunk_nothing_repeats() -> None:
     [("", "f", "f"), ("f", "", "f"), ("f", "f", "f"), ("get", "get_x", "get_x"), ("get_", "x", "get_x")],
 )
 def test_names_grow(name: str, piece: str, whole_name: str) -> None:
-    assert grown(name, piece) == whole_name
+    growing = GrowingName(name)
+    growing.add(piece)
+    assert (str(growing), growing.size, bool(growing)) == (whole_name, len(whole_name), True)
+    assert growing.equals(whole_name)
+    assert not growing.equals(whole_name[:-1])
 
 
 @pytest.mark.parametrize(
@@ -407,6 +412,6 @@ def test_arguments_equal_their_pieces_joined_however_they_were_cut(pieces: list[
     for piece in pieces:
         seen.add(piece)
     joined = "".join(pieces)
-    assert seen.equals(joined)
-    assert not seen.equals(joined + "x")
+    assert seen.equal(SeenArguments(joined))
+    assert not seen.equal(SeenArguments(joined + "x"))
     assert seen.length <= len(joined.encode("utf-8", "surrogatepass"))

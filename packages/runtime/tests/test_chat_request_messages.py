@@ -310,7 +310,6 @@ def test_a_part_of_a_message_is_a_block(part: TextPart | ImagePart | FilePart, b
             "unsupported_input",
             id="odd sound",
         ),
-        pytest.param(ImagePart(media=PDF), "unsupported_input", id="a picture that is none"),
         pytest.param(
             FilePart(media=Media(media_type="application/pdf", url="https://example.com/a.pdf"), name="a"),
             "unsupported_input",

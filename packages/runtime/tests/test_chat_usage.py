@@ -249,6 +249,12 @@ def test_a_cost_is_exact_or_not_known(chunk: Chunk, amount: str | None) -> None:
     assert told.message.text == "Hello"
 
 
+@pytest.mark.parametrize("zero", ["0e20", "0E-41", "0.00", "0e-9999", "0e9999"])
+def test_a_cost_of_zero_is_zero_however_it_is_written(zero: str) -> None:
+    for stated in (used(cost=Decimal(zero)), used(cost=zero), used(cost_in_usd_ticks=Decimal(zero))):
+        assert str(money(read(text("Hello"), stated, finish()))) == "0"
+
+
 def test_the_last_cost_counts_and_the_header_where_there_is_none() -> None:
     headers = {"X-LiteLLM-Response-Cost": "0.25"}
     assert money(read(text("x"), used(cost=Decimal(1)), used(cost=Decimal(2)), used(cost=None))) == 2

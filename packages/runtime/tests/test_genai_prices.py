@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
 
@@ -217,7 +217,8 @@ def test_who_sells_for_others_does_so_at_their_prices_and_not_in_their_tiers() -
     tiered = next(
         text for text, row in ids("openai").items() if row.price_variants and text not in ids("azure")
     )
-    assert price(tiered, "azure", "priority") == price(tiered, "openai")
+    assert price(tiered, "azure", "default") == price(tiered, "azure") == price(tiered, "openai")
+    assert price(tiered, "azure", "priority") is None
 
 
 def test_overrides_come_first_by_the_same_rules() -> None:
@@ -284,7 +285,7 @@ def judged(
         input_image_tokens=0,
         output_image_tokens=0,
     )
-    context = {"service_tier": tier} if tier else None
+    context = {"service_tier": tier, "processing": tier} if tier else None
     found = row.calc_price(theirs, provider, genai_request_timestamp=at, price_context=context)
     return found.total_price
 
@@ -368,6 +369,35 @@ def test_every_tier_costs_what_the_package_says(tier: str) -> None:
         if row.price_variants:
             cost = compute_cost(usage, PRICES.price_for(text, provider=provider.id, at=NOW, tier=tier), text)
             assert cost is None or cost.amount == judged(usage, row, provider, NOW, tier), (provider.id, text)
+
+
+@pytest.mark.parametrize("tier", ["weird", "scale", "Priority", "fast ", "\0"], ids=repr)
+def test_no_id_has_a_price_in_a_tier_that_nobody_lists(tier: str) -> None:
+    assert [text for provider, text, _ in rows() if price(text, provider.id, tier) is not None] == []
+
+
+def test_a_tier_has_no_price_before_its_row_begins() -> None:
+    row = ids("openai")["gpt-5"]
+    starts = [
+        (variant.when["service_tier"], variant.constraint.start_date)
+        for variant in row.price_variants or ()
+        if isinstance(variant.constraint, types.StartDateConstraint) and "service_tier" in variant.when
+    ]
+    assert starts
+    for tier, day in starts:
+        begins = datetime(day.year, day.month, day.day, tzinfo=UTC)
+        known = [
+            PRICES.price_for("gpt-5", provider="openai", at=at, tier=tier) is not None
+            for at in (begins - timedelta(seconds=1), begins)
+        ]
+        assert known == [False, True]
+
+
+def test_a_batch_costs_what_is_listed_for_it() -> None:
+    usual, batch = rates("claude-sonnet-4-5"), rates("claude-sonnet-4-5", tier="batch")
+    assert usual is not None
+    assert batch is not None
+    assert (batch[0] * 2, batch[1] * 2) == usual
 
 
 def test_tiers_differ() -> None:

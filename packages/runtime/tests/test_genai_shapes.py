@@ -193,6 +193,7 @@ VARIANTS = row(
         variant({"service_tier": "priority"}, input_mtok=TWO, output_mtok=TWO),
         variant({"service_tier": "hourly"}, requests_kcount=ONE),
         variant({"processing": "batch"}, input_mtok=Decimal("0.1")),
+        variant({"speed": "fast"}, input_mtok=FOUR),
     ],
 )
 
@@ -202,11 +203,17 @@ VARIANTS = row(
     [
         pytest.param(None, ModelPrice(1, 1), id="no tier"),
         pytest.param("", ModelPrice(1, 1), id="an empty one"),
-        pytest.param("default", ModelPrice(1, 1), id="one without prices of its own"),
+        pytest.param("default", ModelPrice(1, 1), id="the usual one"),
+        pytest.param("Standard", ModelPrice(1, 1), id="the same in another word"),
+        pytest.param("auto", ModelPrice(1, 1), id="the one that was chosen"),
+        pytest.param("on_demand", ModelPrice(1, 1), id="the usual one of Groq"),
+        pytest.param("scale", None, id="one without prices of its own"),
+        pytest.param("Flex", None, id="one that is written otherwise"),
         pytest.param("flex", ModelPrice("0.5", 1), id="what a tier leaves out is as usual"),
         pytest.param("priority", ModelPrice(2, 2), id="a tier, not a tier and something else"),
         pytest.param("hourly", None, id="a tier that tokens do not explain"),
-        pytest.param("batch", ModelPrice(1, 1), id="another condition is no tier"),
+        pytest.param("batch", ModelPrice("0.1", 1), id="a batch, which is listed as another condition"),
+        pytest.param("fast", None, id="a condition that is no tier"),
     ],
 )
 def test_a_service_tier_has_its_own_price(tier: str | None, price: ModelPrice | None) -> None:

@@ -315,3 +315,19 @@ def test_a_figure_that_no_sum_could_hold_is_none(amount: str) -> None:
 def test_a_part_that_no_sum_could_hold_spoils_the_figure() -> None:
     absurd = THEIRS.model_copy(update={"output_amount": Decimal("1E-41")})
     assert resolve_cost(call(reported=absurd), None) is None
+
+
+@pytest.mark.parametrize("zero", ["0", "0E+20", "0E-41", "0E+999999", "0E-999999", "-0.0"])
+def test_a_zero_of_any_exponent_is_a_price_of_nothing(zero: str) -> None:
+    reported = Cost(amount=Decimal(zero), input_amount=Decimal(zero), source="provider")
+    told = resolve_cost(call(reported=reported), TABLE)
+    assert told is not None
+    assert (told.source, str(told.amount), str(told.input_amount)) == ("provider", "0", "0")
+    assert str((told + told).amount) == "0"
+
+
+@pytest.mark.parametrize("zero", ["0E+20", "0E-30"])
+def test_what_is_free_costs_nothing_however_that_is_written(zero: str) -> None:
+    free = compute_cost(used(), ModelPrice(zero, zero), "m")
+    assert free is not None
+    assert str(free.amount) == "0"

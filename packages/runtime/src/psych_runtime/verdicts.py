@@ -29,11 +29,12 @@ async def verdict_of(ask: Callable[[], Awaitable[object]], fits: Callable[[objec
             raise TimeoutError("it swallowed its cancellation")
         return verdict
     except BaseException as error:
-        if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+        if is_cancellation(error):
             raise
         raise NoVerdict from error
 
 
-def _is_cancelled() -> bool:
+def is_cancellation(error: BaseException) -> bool:
+    """Whether `error` is the cancellation of this very task, and so no failure of the code that it runs."""
     task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
+    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0

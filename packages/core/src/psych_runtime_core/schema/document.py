@@ -21,7 +21,6 @@ class Document:
     """A whole schema; its references are followed without judging anything."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
-        self.root = root
         self._bases: dict[int, str] = {}
         self._named: dict[str, Json] = {"": root}
         self._dynamic: dict[str, list[Schema]] = {}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from asyncio import CancelledError
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from hashlib import sha256
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 from pydantic import SecretStr
 
@@ -17,10 +19,12 @@ from psych_runtime.model.chat.api_key import key_of, resolving
 from psych_runtime.model.chat.call import Call, call_events
 from psych_runtime.model.chat.dialects import DIALECTS, Dialect, dialect_of
 from psych_runtime.model.chat.endpoint import endpoint_of
+from psych_runtime.model.chat.headers import Headers, headers_for, private_values, sendable, texts
 from psych_runtime.model.chat.request.encode import encode_request
 from psych_runtime.model.chat.request.limits import Unsendable
 from psych_runtime.model.chat.request.messages import Terms
 from psych_runtime.model.errors.replies import Asked
+from psych_runtime.verdicts import is_cancellation
 from psych_runtime_core.errors import AccessDenied, ModelErrorKind
 from psych_runtime_core.messages import ModelSource
 from psych_runtime_core.ports.model import ModelCallContext, ModelCapabilities, ModelRequest, StreamEvent
@@ -29,8 +33,6 @@ from psych_runtime_core.scope import Scope
 
 MAX_MODELS_BYTES = 2 * 1024 * 1024
 MAX_PROVIDER = 64
-
-Headers: TypeAlias = Mapping[str, str] | Callable[[ModelCallContext], Mapping[str, str]]
 
 
 class OpenAICompatibleClient:
@@ -63,8 +65,8 @@ class OpenAICompatibleClient:
         self._endpoint = endpoint_of(base_url)
         self._key = key_of(api_key, credential, secrets)
         self._scope = scope
-        self._headers = headers if callable(headers) else MappingProxyType(checked(headers or {}))
-        self._query = MappingProxyType(dict(query or {}))
+        self._headers = headers if callable(headers) else MappingProxyType(sendable(headers or {}))
+        self._query = MappingProxyType(texts(query or {}))
         self._dialect = _dialect(dialect, self._endpoint.host)
         self._capabilities = MappingProxyType(dict(capabilities or {}))
         self._auth = _auth(self._dialect, auth_header, auth_scheme)
@@ -85,7 +87,9 @@ class OpenAICompatibleClient:
             return await self._listed_models(context)
         except AccessDenied:
             raise
-        except Exception:
+        except (Exception, CancelledError) as error:
+            if is_cancellation(error):
+                raise
             # Nobody asks for a list who could not do without it: no key, no server and no JSON are no list.
             return ()
 
@@ -94,13 +98,13 @@ class OpenAICompatibleClient:
     ) -> AsyncGenerator[StreamEvent, None]:
         """One try, as every `ModelClient` makes it."""
         self._admit(context)
-        asked, credential = self._asking(request.model, context)
+        asked, credential, headers = await self._asking(request.model, context)
         call = Call(
             endpoint=self._endpoint,
             scope=context.scope,
             asked=asked,
             credential=credential,
-            headers=self._headers_for(context, asked),
+            headers=headers,
             query=self._query,
             body=self._body(request, context, asked),
             idle_seconds=request.idle_timeout_seconds,
@@ -110,14 +114,14 @@ class OpenAICompatibleClient:
                 yield event
 
     async def _listed_models(self, context: ModelCallContext) -> Sequence[str]:
-        asked, credential = self._asking("any model", context)
+        _, credential, headers = await self._asking("any model", context)
         reply = await self.transport.request(
             "GET",
             self._endpoint.models,
             scope=context.scope,
             purpose="model",
             credential=credential,
-            headers=self._headers_for(context, asked),
+            headers=headers,
             params=self._query or None,
             max_response_bytes=MAX_MODELS_BYTES,
             configured=(self._endpoint.origin,),
@@ -130,22 +134,17 @@ class OpenAICompatibleClient:
         if self._scope is not None and context.scope.tenant != self._scope.tenant:
             raise AccessDenied(self._endpoint.origin, "this model client serves one tenant, and another asks")
 
-    def _asking(self, model: str, context: ModelCallContext) -> tuple[Asked, CredentialBinding | None]:
-        """Who is asked, and the key for it: the errors of a call know the key that was sent, and hide it."""
-        sent: list[str] = []
+    async def _asking(
+        self, model: str, context: ModelCallContext
+    ) -> tuple[Asked, CredentialBinding | None, Mapping[str, str]]:
+        """Who is asked, with which key and headers: the errors of a call know what was sent, and hide it."""
+        sent = [*private_values(self._query)]
         asked = Asked(provider=self.provider, model=model, secrets=sent)
+        headers = await headers_for(self._headers, context, asked, sent)
         if self._key is None:
-            return asked, None
+            return asked, None, headers
         resolve = resolving(self._key, context.scope, asked, sent)
-        return asked, CredentialBinding(self._endpoint.origin, resolve, *self._auth)
-
-    def _headers_for(self, context: ModelCallContext, asked: Asked) -> Mapping[str, str]:
-        own = self._headers(context) if callable(self._headers) else self._headers
-        try:
-            headers = checked({**context.headers, **own})
-        except ValueError as fault:
-            raise asked.error(ModelErrorKind.PERMANENT, f"The headers cannot be sent: {fault}.") from None
-        return {name.lower(): value for name, value in headers.items()}
+        return asked, CredentialBinding(self._endpoint.origin, resolve, *self._auth), headers
 
     def _body(self, request: ModelRequest, context: ModelCallContext, asked: Asked) -> bytes:
         source = ModelSource(provider=self.provider, model=request.model)
@@ -180,10 +179,18 @@ def _auth(dialect: Dialect, header: str, scheme: str) -> tuple[str, str]:
 
 def _provider(stated: str | None, dialect: Dialect, host: str) -> str:
     if stated is None:
-        return host[-MAX_PROVIDER:] if dialect.name == "other" else dialect.name
+        return _shortened(host) if dialect.name == "other" else dialect.name
     if not 1 <= len(stated) <= MAX_PROVIDER:
         raise ValueError(f"provider has {len(stated)} characters: give 1 to {MAX_PROVIDER}")
     return stated
+
+
+def _shortened(host: str) -> str:
+    """A host; of a long one the end, and a digest of it all: two providers are never one source."""
+    if len(host) <= MAX_PROVIDER:
+        return host
+    digest = sha256(host.encode()).hexdigest()[:16]
+    return f"{host[-(MAX_PROVIDER - 1 - len(digest)) :]}~{digest}"
 
 
 def _ids_in(document: Any) -> tuple[str, ...]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import cast
 
 from pydantic import SecretStr
 
+from psych_runtime.model.chat.consumer import Misfit, given_by
 from psych_runtime.model.errors.replies import Asked
-from psych_runtime.model.transient import classify
-from psych_runtime_core.errors import AccessDenied, CredentialNotFound, ModelErrorKind
+from psych_runtime_core.errors import CredentialNotFound, ModelErrorKind
 from psych_runtime_core.ports.secrets import ResolvedCredential, SecretResolver, stable_credential_identity
-from psych_runtime_core.records.facts import FailureKind
 from psych_runtime_core.scope import Scope
 
 Resolve = Callable[[], Awaitable[ResolvedCredential]]
@@ -79,19 +80,23 @@ def resolving(key: Key, scope: Scope, asked: Asked, sent: list[str]) -> Resolve:
     """What looks the key up for one request, and notes it in `sent`, so that no error repeats it."""
 
     async def resolve() -> ResolvedCredential:
-        try:
-            found = await key.resolve(scope)
-        except (AccessDenied, CredentialNotFound):
-            raise
-        except Exception as error:
-            # A resolver is foreign code: whatever it raises becomes an error that the caller knows.
-            passing = classify(error)[0] is FailureKind.TRANSIENT
-            kind = ModelErrorKind.TRANSIENT if passing else ModelErrorKind.PERMANENT
-            raise asked.error(kind, f"The key could not be looked up: {type(error).__name__}.") from error
-        if not _fits_a_header(found.secret):
-            words = "The key holds blanks at its ends, or what no header carries."
-            raise asked.error(ModelErrorKind.AUTH, words)
+        found = await given_by(partial(key.resolve, scope), _sendable, asked, "The key could not be had")
         sent.append(found.secret.get_secret_value())
         return found
 
     return resolve
+
+
+def _sendable(found: object) -> ResolvedCredential:
+    if not isinstance(found, ResolvedCredential):
+        raise Misfit(f"secrets= gave {type(found).__name__}: give a ResolvedCredential")
+    secret, identity = cast("object", found.secret), cast("object", found.identity)
+    if not isinstance(secret, SecretStr) or not isinstance(cast("object", secret.get_secret_value()), str):
+        raise Misfit(f"its secret is of type {type(secret).__name__}: give a SecretStr of a text")
+    if not isinstance(identity, str):
+        raise Misfit(f"its identity is of type {type(identity).__name__}: give a text")
+    if not secret.get_secret_value():
+        raise Misfit("it is empty", ModelErrorKind.AUTH)
+    if not _fits_a_header(secret):
+        raise Misfit("it holds blanks at its ends, or what no header carries", ModelErrorKind.AUTH)
+    return found

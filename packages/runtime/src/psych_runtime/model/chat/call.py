@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import httpcore2
-
 from psych_runtime.egress.credential import CredentialBinding
 from psych_runtime.egress.headers import EVENT_STREAM
 from psych_runtime.egress.limits import HttpTimeouts
 from psych_runtime.egress.transport import HttpTransport
+from psych_runtime.model.chat.consumer import error_of_stranger
 from psych_runtime.model.chat.endpoint import Endpoint
 from psych_runtime.model.chat.reply.pieces import DEFAULT_PATIENCE, Patience
 from psych_runtime.model.chat.reply.reading import Reading, reply_events
 from psych_runtime.model.errors.replies import Asked
-from psych_runtime_core.errors import ModelError, ModelErrorKind, RequestFailed
+from psych_runtime.verdicts import is_cancellation
+from psych_runtime_core.errors import (
+    AccessDenied,
+    CredentialNotFound,
+    ModelError,
+    ModelErrorKind,
+    PsychError,
+    RequestFailed,
+    ResponseTooLarge,
+)
 from psych_runtime_core.ports.model import StreamEvent
 from psych_runtime_core.scope import Scope
+
+# What a client may raise, beside a cancellation.
+OF_THE_PORT = (ModelError, AccessDenied, CredentialNotFound, ResponseTooLarge)
 
 MAX_STREAM_BYTES = 256 * 1024 * 1024
 
@@ -40,7 +52,10 @@ class Call:
 
 
 async def call_events(call: Call, transport: HttpTransport) -> AsyncGenerator[StreamEvent, None]:
-    """The events of one try. Leaving it closes the socket, unless the reply was read to its end."""
+    """The events of one try. Leaving it closes the socket, unless the reply was read to its end.
+
+    Whatever goes wrong on the way is told in an error of the port.
+    """
     reading = Reading(call.asked, call.endpoint.origin, call.patience)
     begun = False
     try:
@@ -61,12 +76,21 @@ async def call_events(call: Call, transport: HttpTransport) -> AsyncGenerator[St
             async with aclosing(reply_events(response, reading, datetime.now(UTC))) as events:
                 async for event in events:
                     yield event
+            return
+    except OF_THE_PORT:
+        raise
     except RequestFailed as failed:
-        raise _error_of(failed, call.asked, begun=begun) from failed
+        error: PsychError = _error_of(failed, call.asked, begun=begun)
+    except (Exception, CancelledError) as odd:
+        if is_cancellation(odd):
+            raise
+        error = error_of_stranger(odd, call.asked, "The call could not be made")
+    # Raised out here: what led to it may hold what was sent and received, and is no part of it.
+    raise error
 
 
 def _error_of(failed: RequestFailed, asked: Asked, *, begun: bool) -> ModelError:
     code = "truncated" if begun else None
-    if isinstance(failed.__cause__, httpcore2.ReadTimeout):
+    if failed.timed_out and failed.phase == "read":
         code = "idle"
     return asked.error(ModelErrorKind.TRANSIENT, f"{failed.message}.", code=code)

@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 from psych_runtime.model.errors.body import Said, error_in, said_by, said_by_body
 from psych_runtime.model.errors.retry_after import retry_after
 from psych_runtime.model.errors.table import Seen, advice, judge
-from psych_runtime.model.errors.words import MAX_EXCERPT, MAX_WORDS, cleaned, excerpt
+from psych_runtime.model.errors.words import MAX_EXCERPT, MAX_WORDS, cleaned, excerpt, masked
+from psych_runtime.secrets.masks import SHORTEST_MASKED
 from psych_runtime_core.errors import ModelError, ModelErrorKind
 
 MAX_BODY_BYTES = 65_536
@@ -45,7 +46,7 @@ class Asked:
         return ModelError(
             kind,
             message,
-            code=code,
+            code=cleaned(code or "", self.secrets, MAX_CODE) or None,
             status=status,
             provider=self.provider,
             model=self.model,
@@ -69,6 +70,10 @@ class Asked:
             model=self.model,
             request_id=request_id or cleaned(said.request_id or "", self.secrets, MAX_CODE) or None,
         )
+
+    def masked(self, name: str) -> str:
+        """What a provider calls something, without a secret; a short one may stand in a name by chance."""
+        return masked(name, [secret for secret in self.secrets if len(secret) >= SHORTEST_MASKED])
 
     def _message(self, words: str, cure: str, status: int | None) -> str:
         """The words, who they are from, and what to do, in what a message may hold."""

@@ -28,10 +28,10 @@ _CONTROL = re.compile(
 
 def cleaned(text: str, secrets: Sequence[str] = (), limit: int = MAX_WORDS) -> str:
     """`text` on one line, in at most `limit` characters, with `***` for each of `secrets`."""
-    shown = without_surrogates(_masked(text, secrets)[:_READ])
+    shown = without_surrogates(_beginning(text, secrets))
     shown = _TAG.sub(" ", _CONTROL.sub("", _TERMINAL.sub("", shown)))
     # What stood between two halves of a secret may be gone by now.
-    return cut(_masked(" ".join(shown.split()), secrets), limit)
+    return cut(masked(" ".join(shown.split()), secrets), limit)
 
 
 def excerpt(text: str, secrets: Sequence[str] = ()) -> str:
@@ -39,21 +39,34 @@ def excerpt(text: str, secrets: Sequence[str] = ()) -> str:
     return cleaned(text, secrets, MAX_EXCERPT)
 
 
+def masked(text: str, secrets: Sequence[str]) -> str:
+    """`text` with `***` for each of `secrets`, in whatever case: hosts, for one, are in small letters."""
+    # One search of a whole text is much faster without regard to case than a pattern is.
+    folded = text.casefold()
+    found = {form for secret in secrets for form in _forms(secret) if form.casefold() in folded}
+    # The longest first: one secret may begin with another.
+    for form in sorted(found, key=len, reverse=True):
+        text = re.sub(re.escape(form), "***", text, flags=re.IGNORECASE)
+    return text
+
+
 def text_of_html(page: str) -> str:
     """What a page says to a reader; what it says of tags is still to be cleaned."""
     return html.unescape(_TAG.sub(" ", _UNSEEN.sub(" ", page[:_READ])))
 
 
-def _masked(text: str, secrets: Sequence[str]) -> str:
-    # The longest first: one secret may begin with another.
-    for secret in sorted(filter(None, secrets), key=len, reverse=True):
-        for form in _forms(secret):
-            text = text.replace(form, "***")
-    return text
+def _beginning(text: str, secrets: Sequence[str]) -> str:
+    """The masked beginning of `text`, without what may be a piece of a secret where it was cut."""
+    longest = max((len(form) for secret in secrets for form in _forms(secret)), default=0)
+    window = text[: _READ + longest]
+    shown = masked(window, secrets)
+    return shown if len(window) == len(text) else shown[: max(len(shown) - longest, 0)]
 
 
 def _forms(secret: str) -> Iterable[str]:
-    """A secret as it is sent, and as it stands in JSON and in a URL."""
+    """A secret as it is sent, and as it stands in JSON and in a URL; of an empty one nothing."""
+    if not secret:
+        return
     yield secret
     for ensure_ascii in (True, False):
         yield json.dumps(secret, ensure_ascii=ensure_ascii)[1:-1]

@@ -51,10 +51,10 @@ class GenaiPrices:
         row = self._catalog.row(model, seller)
         if row is None:
             return None
-        from psych_runtime.model.prices.genai_rates import price_of
+        from psych_runtime.model.prices.genai_rates import is_usual, price_of
 
-        # What others sell is listed at the standard price of its maker, whose tiers are the maker's own.
-        return price_of(row.model, at, tier if row.own else None)
+        # What others sell is listed at the usual price of its maker, whose tiers are the maker's own.
+        return price_of(row.model, at, tier) if row.own or is_usual(tier) else None
 
     @cached_property
     def _catalog(self) -> GenaiCatalog:

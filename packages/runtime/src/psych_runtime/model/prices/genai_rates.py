@@ -26,12 +26,21 @@ _TOOL_FEES = {
 # Usage does not part cached audio from cached text: where the two differ in price, audio has none.
 _CACHED_AUDIO = "cache_audio_read_mtok"
 
+# A batch is listed apart from the tiers of single calls.
+_TIER_CONDITIONS = ("service_tier", "processing")
+# What providers say of a call that was served as usual; the last is Groq's.
+_USUAL = {"", "default", "standard", "auto", "on_demand"}
+
 
 def price_of(row: types.ModelInfo, at: datetime, tier: str | None) -> ModelPrice | None:
-    """What a row says for a moment and a service tier; None where tokens do not explain what is charged."""
-    if not row.prices:
+    """What a row says for a moment and a service tier.
+
+    None where tokens do not explain what is charged, and for a tier that the row does not know at the time.
+    """
+    found = _in_tier(row, at, tier or "") if row.prices else None
+    if found is None:
         return None
-    written: dict[str, Any] = vars(row.get_prices(at, {"service_tier": tier} if tier else None))
+    written: dict[str, Any] = vars(found)
     stated = {key: rate for key, rate in written.items() if rate is not None and key not in _TOOL_FEES}
     if _CACHED_AUDIO in stated:
         stated = {key: rate for key, rate in stated.items() if key not in {_CACHED_AUDIO, *_AUDIO}}
@@ -42,6 +51,25 @@ def price_of(row: types.ModelInfo, at: datetime, tier: str | None) -> ModelPrice
     except (TypeError, ValueError):
         # A later release may write what is no rate; no price is better than a guess.
         return None
+
+
+def is_usual(tier: str | None) -> bool:
+    """Whether a call of this tier was served as any other."""
+    return (tier or "").lower() in _USUAL
+
+
+def _in_tier(row: types.ModelInfo, at: datetime, tier: str) -> types.ModelPrice | None:
+    """The prices of a tier, wherever they are listed; those of every day for one that is the usual one."""
+    for condition in _TIER_CONDITIONS:
+        context = {condition: tier}
+        if any(_applies(variant, at, context) for variant in row.price_variants or ()):
+            return row.get_prices(at, context)
+    return row.get_prices(at) if is_usual(tier) else None
+
+
+def _applies(variant: types.PriceVariant, at: datetime, context: Mapping[str, str]) -> bool:
+    active = variant.constraint is None or variant.constraint.active(at)
+    return active and dict(variant.when) == context
 
 
 def _price(stated: Stated) -> ModelPrice:

@@ -46,14 +46,14 @@ def compute_cost(usage: Usage | None, price: ModelPrice | None, model: str) -> C
     except Inexact:
         # More tokens than any sum could hold the cost of.
         return None
-    return cost if cost is not None and _adds_up(cost) else None
+    return None if cost is None else _summable(cost)
 
 
 def _reported(call: PricedCall) -> Cost | None:
-    cost = call.reported
-    if cost is None or not _adds_up(cost):
-        return None
-    return cost if cost.model else cost.model_copy(update={"model": call.model})
+    cost = None if call.reported is None else _summable(call.reported)
+    if cost is None or cost.model:
+        return cost
+    return cost.model_copy(update={"model": call.model})
 
 
 def _computed(call: PricedCall, prices: PriceResolver) -> Cost | None:
@@ -120,12 +120,19 @@ def _total(amounts: list[Decimal]) -> Decimal:
 _WHOLE_DIGITS, _DECIMALS = 14, 40
 
 
-def _adds_up(cost: Cost) -> bool:
-    """Whether the sums of a log can hold it: one that they cannot would make the log unreadable."""
-    parts = (cost.input_amount, cost.output_amount, cost.cache_read_amount, cost.cache_write_amount)
-    return all(_is_summable(amount) for amount in (cost.amount, *parts) if amount is not None)
+_AMOUNTS = ("amount", "input_amount", "output_amount", "cache_read_amount", "cache_write_amount")
 
 
-def _is_summable(amount: Decimal) -> bool:
+def _summable(cost: Cost) -> Cost | None:
+    """The cost as the sums of a log can hold it; None for one that would make the log unreadable."""
+    stated: dict[str, Decimal | None] = {name: getattr(cost, name) for name in _AMOUNTS}
+    # A zero of any exponent is a price of nothing.
+    plain = {name: Decimal(0) for name, amount in stated.items() if amount is not None and not amount}
+    if not all(_fits(amount) for amount in stated.values() if amount):
+        return None
+    return cost.model_copy(update=plain)
+
+
+def _fits(amount: Decimal) -> bool:
     exponent = amount.as_tuple().exponent
     return isinstance(exponent, int) and exponent >= -_DECIMALS and amount.adjusted() < _WHOLE_DIGITS

@@ -18,9 +18,10 @@ class SeenArguments:
 
     __slots__ = ("_depth", "_digest", "_escaping", "_first", "_in_string", "length")
 
-    def __init__(self) -> None:
+    def __init__(self, text: str = "") -> None:
         self._digest, self._depth, self.length = sha256(), 0, 0
         self._first, self._in_string, self._escaping = "", False, False
+        self.add(text)
 
     @property
     def closed(self) -> bool:
@@ -34,7 +35,8 @@ class SeenArguments:
         """Take the next piece."""
         if not piece:
             return
-        data = _bytes(piece)
+        # Pieces cut within a surrogate pair give the same bytes as the whole.
+        data = piece.encode("utf-16-le", "surrogatepass")
         self._digest.update(data)
         self.length += len(data) // 2
         self._first = self._first or piece.lstrip()[:1]
@@ -45,18 +47,12 @@ class SeenArguments:
             self._take(mark)
         self._escaping = self._in_string and mark == "\\"
 
-    def equals(self, text: str) -> bool:
-        """Whether the pieces make up `text`."""
-        data = _bytes(text)
-        return len(data) // 2 == self.length and sha256(data).digest() == self._digest.digest()
+    def equal(self, other: SeenArguments) -> bool:
+        """Whether both are one text."""
+        return other.length == self.length and other._digest.digest() == self._digest.digest()
 
     def _take(self, mark: str) -> None:
         if mark == '"':
             self._in_string = not self._in_string
         elif not self._in_string:
             self._depth += _STEP.get(mark, 0)
-
-
-def _bytes(text: str) -> bytes:
-    """Pieces cut within a surrogate pair give the same bytes as the whole."""
-    return text.encode("utf-16-le", "surrogatepass")

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from psych_runtime.model.assemble import MAX_CALLS
+from psych_runtime.model.chat.reply.extras import Extras
 from psych_runtime.model.chat.reply.faults import Unreadable, too_large
-from psych_runtime.model.chat.reply.fragments import NO_EXTRAS, Fragment, HeldCall, Verdict, grown, place
-from psych_runtime.model.chat.reply.shapes import members
+from psych_runtime.model.chat.reply.fragments import Fragment, HeldCall, Verdict, place
+from psych_runtime.model.chat.reply.gathered import Held
+from psych_runtime.model.chat.reply.opaque import text_size
 from psych_runtime.model.chat.reply.text import WholeText
 from psych_runtime_core.arguments import MAX_ARGUMENTS_BYTES
-from psych_runtime_core.frozen import FrozenDict, Json
+from psych_runtime_core.frozen import Json
 from psych_runtime_core.jsonvalue import without_surrogates
 from psych_runtime_core.ports.model import ToolCallDelta
 
@@ -23,7 +25,8 @@ class Calls:
     that began earlier. What comes before that waits.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, held: Held) -> None:
+        self._held = held
         self._calls: list[_Call] = []
         self._announced = 0
         # Calls below it are to be announced as soon as they have a name.
@@ -38,7 +41,7 @@ class Calls:
         if placed is Verdict.REPEATS:
             return []
         call = placed if isinstance(placed, _Call) else self._begun(fragment)
-        call.add(fragment, chunk)
+        self._held.grow(call.add(fragment, chunk))
         if call.number < self._announced:
             return call.news()
         if call.unsent:
@@ -60,7 +63,7 @@ class Calls:
     def _begun(self, fragment: Fragment) -> _Call:
         if len(self._calls) == MAX_CALLS:
             raise too_large(f"the answer has over {MAX_CALLS} tool calls")
-        call = _Call(index=fragment.index, id=fragment.id, number=len(self._calls))
+        call = _Call(index=fragment.index, number=len(self._calls))
         self._calls.append(call)
         return call
 
@@ -77,35 +80,40 @@ class _Call(HeldCall):
 
     number: int = 0
     unsent: list[str] = field(default_factory=list[str])
-    extras: Mapping[str, Json] = NO_EXTRAS
+    _extras: Extras = field(default_factory=Extras)
+    _news: bool = False
     _text: WholeText = field(default_factory=WholeText)
     _announced: bool = False
     _told_id: str | None = None
-    _told_extras: Mapping[str, Json] = NO_EXTRAS
 
-    def add(self, fragment: Fragment, chunk: int) -> None:
-        """Take one more fragment: an id that comes late is adopted, and a name that went out is final."""
+    def add(self, fragment: Fragment, chunk: int) -> int:
+        """Take one more fragment: an id that comes late is adopted, and a name that went out is final.
+
+        Returns how many bytes more the call makes.
+        """
+        named = self.name.size
+        more = 0 if self.id else text_size(fragment.id or "")
         self.id = self.id or fragment.id
         if not self._announced:
-            self.name = grown(self.name, fragment.name)
-        self.extras = _merged(self.extras, fragment.extras)
+            self.name.add(fragment.name)
         if fragment.arguments:
             self.chunk = chunk
             self.arguments.add(fragment.arguments)
             self.unsent.append(fragment.arguments)
         if self.arguments.length > MAX_ARGUMENTS_BYTES:
             raise too_large(f"a tool call has over {MAX_ARGUMENTS_BYTES} bytes of arguments")
+        return more + self.name.size - named + text_size(fragment.arguments) + self._gather(fragment.extras)
 
     def news(self) -> list[ToolCallDelta]:
         """What has come since the last time, in a delta or none; the first one has the whole name."""
         delta = ToolCallDelta(
             self.number,
             None if self.id == self._told_id else without_surrogates(self.id or ""),
-            None if self._announced else without_surrogates(self.name),
+            None if self._announced else without_surrogates(str(self.name)),
             self._text.feed("".join(self.unsent)),
-            None if self.extras == self._told_extras else self.extras,
+            self._extras.whole() if self._news else None,
         )
-        self._announced, self._told_id, self._told_extras = True, self.id, self.extras
+        self._announced, self._told_id, self._news = True, self.id, False
         self.unsent.clear()
         return [] if delta == ToolCallDelta(self.number) else [delta]
 
@@ -114,14 +122,10 @@ class _Call(HeldCall):
         rest = self._text.rest()
         return [ToolCallDelta(self.number, arguments_fragment=rest)] if rest else []
 
-
-def _merged(held: Mapping[str, Json], more: Mapping[str, Json]) -> Mapping[str, Json]:
-    """The keys of both, under `call` and under `function`; the later value of a key counts."""
-    if not more:
-        return held
-    return FrozenDict(
-        {
-            where: FrozenDict({**members(held.get(where)), **members(more.get(where))})
-            for where in {**held, **more}
-        }
-    )
+    def _gather(self, extras: Mapping[str, Json]) -> int:
+        before = self._extras.size
+        if not self._extras.add(extras):
+            return 0
+        self._news = True
+        # Those of a call that has begun go out once more, and whole.
+        return self._extras.size - (0 if self._announced else before)

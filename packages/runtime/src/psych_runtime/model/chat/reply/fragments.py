@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from psych_runtime.model.chat.reply.arguments import SeenArguments
 from psych_runtime.model.chat.reply.faults import malformed
+from psych_runtime.model.chat.reply.names import GrowingName
 from psych_runtime.model.chat.reply.numbers import count_of
 from psych_runtime.model.chat.reply.opaque import compact_json, opaque_of
 from psych_runtime.model.chat.reply.shapes import Object, members
@@ -38,7 +39,7 @@ class HeldCall:
 
     index: int | None = None
     id: str | None = None
-    name: str = ""
+    name: GrowingName = field(default_factory=GrowingName)
     chunk: int = 0
     arguments: SeenArguments = field(default_factory=SeenArguments)
 
@@ -58,7 +59,7 @@ def place(fragment: Fragment, calls: Sequence[Held], chunk: int) -> Verdict | He
 
     Raises `Unreadable` for a fragment of no call.
     """
-    if any(_repeats(fragment, call, chunk) for call in calls):
+    if _repeats(fragment, calls, chunk):
         return Verdict.REPEATS
     held = _held(fragment, calls)
     if _opens(fragment, held):
@@ -68,13 +69,6 @@ def place(fragment: Fragment, calls: Sequence[Held], chunk: int) -> Verdict | He
     if held is None:
         raise malformed("a piece of a tool call came before any call had begun")
     return held
-
-
-def grown(name: str, piece: str) -> str:
-    """A name after one more piece of it: providers send the next part, the whole again, or all so far."""
-    if not piece or piece == name:
-        return name
-    return piece if piece.startswith(name) else name + piece
 
 
 def fragment_of(entry: object, place: int | None = None) -> Fragment | None:
@@ -97,15 +91,23 @@ def fragment_of(entry: object, place: int | None = None) -> Fragment | None:
     return Fragment(place if index is None else index, found.id, found.name, found.arguments, found.extras)
 
 
-def _repeats(fragment: Fragment, call: HeldCall, chunk: int) -> bool:
+def _repeats(fragment: Fragment, calls: Sequence[HeldCall], chunk: int) -> bool:
+    alike = [call for call in calls if _may_repeat(fragment, call, chunk)]
+    if not alike:
+        return False
+    said = SeenArguments(fragment.arguments)
+    return any(call.arguments.equal(said) for call in alike)
+
+
+def _may_repeat(fragment: Fragment, call: HeldCall, chunk: int) -> bool:
+    """Whether `fragment` says the same as `call`, if their arguments do."""
     return (
         chunk > call.chunk
         and bool(fragment.arguments)
         and fragment.index in (None, call.index)
         and _may_be(fragment.id, call.id)
-        and fragment.name in ("", call.name)
+        and (not fragment.name or call.name.equals(fragment.name))
         and call.arguments.closed
-        and call.arguments.equals(fragment.arguments)
     )
 
 

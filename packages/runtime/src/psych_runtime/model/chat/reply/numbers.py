@@ -37,7 +37,8 @@ def amount_of(value: object) -> Decimal | None:
     amount = value if isinstance(value, Decimal) else _read(str(value).strip())
     if amount is None or not amount.is_finite() or amount.is_signed():
         return None
-    return amount if _fits(amount) else None
+    # A zero may have any exponent, and sums of such zeros would not fit.
+    return (amount or Decimal(0)) if _fits(amount) else None
 
 
 def _read(text: str) -> Decimal | None:

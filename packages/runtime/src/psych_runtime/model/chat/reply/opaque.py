@@ -14,6 +14,8 @@ from psych_runtime_core.jsonvalue import Json, freeze
 
 # The depth to which records go.
 _MAX_DEPTH = 128
+# Made once: `json.dumps` makes one for each text.
+_quoted = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def opaque_of(value: object) -> Json:
@@ -40,8 +42,24 @@ def compact_json(value: object, depth: int = 0) -> str:
     return _quoted(value)
 
 
-def _quoted(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def json_size(value: object, depth: int = 0) -> int:
+    """How many bytes of UTF-8 `value` takes as compact JSON. Raises `Unreadable` for endless nesting."""
+    _check(depth)
+    if isinstance(value, str):
+        return text_size(value) + len('""')
+    if isinstance(value, Mapping):
+        members = cast("Mapping[str, object]", value).items()
+        sizes = [text_size(key) + len('"":') + json_size(item, depth + 1) for key, item in members]
+    elif isinstance(value, list | tuple):
+        sizes = [json_size(item, depth + 1) for item in cast("Sequence[object]", value)]
+    else:
+        return len("null") if value is None else len(str(value))
+    return len("[]") + sum(sizes) + max(len(sizes) - 1, 0)
+
+
+def text_size(text: str) -> int:
+    """How many bytes of UTF-8 `text` takes in JSON, between its quotes."""
+    return len(_quoted(text).encode("utf-8", "surrogatepass")) - len('""')
 
 
 def _plain(value: object, depth: int) -> object:

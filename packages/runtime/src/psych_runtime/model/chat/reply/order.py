@@ -8,6 +8,7 @@ from typing import TypeAlias
 from psych_runtime.model.chat.reply.calls import Calls
 from psych_runtime.model.chat.reply.delta import Piece
 from psych_runtime.model.chat.reply.fragments import Fragment
+from psych_runtime.model.chat.reply.gathered import Gathered, Held
 from psych_runtime.model.chat.reply.items import ReasoningItems
 from psych_runtime.model.chat.reply.reasoning import ReasoningItem
 from psych_runtime.model.chat.reply.shapes import members
@@ -31,11 +32,12 @@ class Order:
     """Takes the pieces of one answer. What must wait, waits: half a character, a mark, a name that grows."""
 
     def __init__(self) -> None:
-        self._calls, self._items = Calls(), ReasoningItems()
+        self._held = Held()
+        self._calls, self._items = Calls(self._held), ReasoningItems(self._held)
         self._said: set[type[StreamEvent | ReasoningItem]] = set()
         self._prose: type[Prose] | None = None
         self._text = WholeText()
-        self._mark = NO_MARK
+        self._mark, self._extra = NO_MARK, Gathered()
         self._shown: Json = None
 
     @property
@@ -94,20 +96,19 @@ class Order:
             return []
         self._shown = mark["field"]
         # A signature ends a thought: what comes behind it is the next one.
-        ended = self._close() if piece.text and "signature" in _extra(self._mark) else []
+        ended = self._close() if piece.text and "signature" in self._extra else []
         events = self._more(ReasoningDelta, piece.text)
-        extra = {**_extra(self._mark), **_extra(mark)}
-        self._mark = FrozenDict({**mark, "extra": FrozenDict(extra)} if extra else mark)
+        before = self._extra.size
+        for key, value in members(mark.get("extra")).items():
+            self._extra.put(key, value)
+        self._held.grow(self._extra.size - before)
+        self._mark = mark
         return [*ended, *events]
 
     def _close(self) -> list[StreamEvent]:
         """The end of the prose that goes on now: a half that stays alone, and the mark of a thought."""
-        kind, rest, mark = self._prose, self._text.rest(), self._mark
-        self._prose, self._mark = None, NO_MARK
+        kind, rest, mark, extra = self._prose, self._text.rest(), self._mark, self._extra
+        self._prose, self._mark, self._extra = None, NO_MARK, Gathered()
         if kind is ReasoningDelta:
-            return [ReasoningDelta(rest, mark)]
+            return [ReasoningDelta(rest, FrozenDict({**mark, "extra": extra.frozen()} if extra else mark))]
         return [kind(rest)] if kind and rest else []
-
-
-def _extra(mark: Mapping[str, Json]) -> Mapping[str, Json]:
-    return members(mark.get("extra"))

@@ -61,22 +61,23 @@ def _is_page(response: httpx2.Response) -> bool:
 
 async def _opening(pieces: Pieces) -> bytes:
     """The first byte that says something; none of an empty body. What was read for it is read again."""
-    head = b""
+    head = bytearray()
     async for piece in pieces:
         head += piece
-        if len(head) > MAX_BLANKS or (_first(head) and not BYTE_ORDER_MARK.startswith(head)):
+        says = piece.strip() and _first(head) and not BYTE_ORDER_MARK.startswith(head)
+        if says or len(head) > MAX_BLANKS:
             break
-    pieces.put_back(head)
+    pieces.put_back(bytes(head))
     return _first(head)
 
 
-def _first(head: bytes) -> bytes:
-    return head.removeprefix(BYTE_ORDER_MARK).lstrip()[:1]
+def _first(head: bytearray) -> bytes:
+    return bytes(head.removeprefix(BYTE_ORDER_MARK).lstrip()[:1])
 
 
 async def _up_to(pieces: Pieces, limit: int) -> bytes:
     """The beginning of a body. One that breaks off says what it said until then."""
-    read = b""
+    read = bytearray()
     try:
         async for piece in pieces:
             read += piece
@@ -84,7 +85,7 @@ async def _up_to(pieces: Pieces, limit: int) -> bytes:
                 break
     except RequestFailed:
         pass
-    return read[:limit]
+    return bytes(read[:limit])
 
 
 async def _whole(pieces: Pieces, chat: ChatStream, reading: Reading) -> list[StreamEvent]:
@@ -115,7 +116,7 @@ async def _streamed(pieces: Pieces, chat: ChatStream, reading: Reading) -> Async
             done = done or payload.done
             if done:
                 pieces.done()
-            elif chat.finished:
+            elif chat.finished and payload.chunks:
                 pieces.finish()
     for heard in chat.end(done):
         yield heard

@@ -46,8 +46,10 @@ def reasoning_pieces(delta: Object) -> Iterator[ReasoningDelta | OpaqueDelta | R
 
 def written(value: object, depth: int = 0) -> str:
     """The text in `value`: itself, or what a list or an object of a few levels holds of it."""
-    if isinstance(value, str) or depth == _MAX_DEPTH:
-        return value if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return value
+    if not value or depth == _MAX_DEPTH:
+        return ""
     inner = members(value)
     held = next(filter(None, (written(inner[key], depth + 1) for key in _TEXT_KEYS if key in inner)), "")
     return held or "".join(written(item, depth + 1) for item in items(value))

@@ -13,7 +13,6 @@ from psych_runtime.model.chat.reply.order import Order
 from psych_runtime.model.chat.reply.shapes import Object, members
 from psych_runtime.model.chat.reply.words import finish_of
 from psych_runtime.model.errors.replies import NO_HEADERS, Asked, in_band_error, request_id_of
-from psych_runtime.model.errors.words import excerpt
 from psych_runtime_core.errors import ModelErrorKind
 from psych_runtime_core.ports.model import StreamEvent
 
@@ -103,9 +102,8 @@ class ChatStream:
             raise Unreadable("empty_response", "the stream ended, and the model had said nothing")
         calls, only_refuses = self._order.calls > 0, self._order.only_refuses
         reason = finish_of(self._ending.word, calls=calls, only_refusal=only_refuses)
-        return [*self._order.end(), self._ending.done(reason)]
+        return [*self._order.end(), self._ending.done(reason, self._asked)]
 
     def _fail(self, fault: Unreadable) -> NoReturn:
-        code = excerpt(fault.code, self._asked.secrets)
         request_id = request_id_of(self._headers, self._asked)
-        raise self._asked.error(fault.kind, fault.words, code=code, request_id=request_id) from None
+        raise self._asked.error(fault.kind, fault.words, code=fault.code, request_id=request_id) from None

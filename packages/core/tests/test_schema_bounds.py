@@ -1,0 +1,290 @@
+"""Judging is bounded: what a schema costs, which schemas cost too much, and what is said of a value that does."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from psych_runtime_core.errors import BadSchema
+from psych_runtime_core.schema import check_schema, violations
+from psych_runtime_core.schema.cost import cost
+from psych_runtime_core.schema.judge import MAX_ERRORS, MAX_VISITS
+
+Schema = dict[str, Any]
+
+
+def ref(name: str) -> Schema:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def among(kind: str, **definitions: Any) -> Schema:
+    """A schema of what the first definition says."""
+    return {**ref(kind), "$defs": definitions}
+
+
+def operation(name: str, argument: Schema) -> Schema:
+    return {
+        "type": "object",
+        "properties": {"args": {"type": "array", "items": argument}, "op": {"const": name}},
+        "required": ["op", "args"],
+        "additionalProperties": False,
+    }
+
+
+def optional(*names: str) -> Schema:
+    return {"type": "object", "properties": {name: ref("e") for name in names}}
+
+
+def nested(depth: int, wrap: Callable[[Any], Any], value: Any) -> Any:
+    for _ in range(depth):
+        value = wrap(value)
+    return value
+
+
+def chain(length: int, link: Callable[[Schema], Schema]) -> Schema:
+    """Definitions each of which is made of the next."""
+    links = {f"d{index}": link(ref(f"d{index + 1}")) for index in range(length)}
+    return among("d0", **links, **{f"d{length}": {"type": "number"}})
+
+
+def tower(levels: int, kinds: int) -> Schema:
+    """Unions of tagged operations on unions, without recursion."""
+    unions = {
+        f"l{level}": {"anyOf": [operation(f"k{kind}", ref(f"l{level + 1}")) for kind in range(kinds)]}
+        for level in range(levels)
+    }
+    return among("l0", **unions, **{f"l{levels}": {"type": "number"}})
+
+
+def mutual(count: int) -> Schema:
+    """Lists of each other kind: nothing tells apart of which."""
+    kinds = [f"t{index}" for index in range(count)]
+    return among(
+        "t0",
+        **{
+            own: {"anyOf": [{"items": ref(kind)} for kind in kinds if kind != own], "type": "array"}
+            for own in kinds
+        },
+    )
+
+
+EXPRESSION = among(
+    "e", e={"anyOf": [{"type": "number"}, operation("add", ref("e")), operation("mul", ref("e"))]}
+)
+OPTIONAL = among("e", e={"oneOf": [{"type": "number"}, optional("add"), optional("add", "mul")]})
+JSON = among(
+    "e", e={"type": ["object", "array", "string"], "items": ref("e"), "additionalProperties": ref("e")}
+)
+BASED = among(
+    "node",
+    base={"type": "object", "properties": {"parts": {"items": ref("node")}}},
+    node={"allOf": [ref("base"), {"properties": {"next": ref("node")}}]},
+)
+TWICE = among("e", e={"allOf": [{"items": ref("e")}, {"items": ref("e")}], "type": ["array", "number"]})
+TAGGED = among(
+    "e", e={"anyOf": [{"type": "number"}, *(operation(f"k{kind}", ref("e")) for kind in range(30))]}
+)
+
+
+def added(value: Any) -> Any:
+    return {"op": "add", "args": [value]}
+
+
+def listed(value: Any) -> Any:
+    return [value]
+
+
+# --- a value of any depth --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "places"),
+    [
+        pytest.param(EXPRESSION, nested(40, added, 1), [], id="an expression"),
+        pytest.param(EXPRESSION, nested(40, added, "x"), [""], id="an expression with a wrong leaf"),
+        pytest.param(OPTIONAL, nested(100, lambda value: {"mul": value}, 1), [], id="nothing tells apart"),
+        pytest.param(OPTIONAL, nested(101, lambda value: {"add": value}, 1), [""], id="two branches that fit"),
+        pytest.param(JSON, nested(120, listed, "x"), [], id="any JSON"),
+        pytest.param(JSON, nested(120, listed, 1), ["/0" * 120], id="any JSON with a wrong leaf"),
+        pytest.param(BASED, {"parts": [{"next": 3}]}, ["/parts/0/next"], id="a base that recurs, and a part"),
+        pytest.param(TAGGED, nested(60, lambda value: {"op": "k29", "args": [value]}, 1), [], id="thirty tags"),
+        pytest.param(TAGGED, nested(60, added, 1), [""], id="a tag that is none"),
+        pytest.param(tower(6, 30), nested(6, lambda value: {"op": "k7", "args": [value] * 3}, 1), [],
+                     id="six unions of thirty in each other"),
+        pytest.param(tower(6, 30), nested(6, lambda value: {"op": "k7", "args": [value] * 3}, "x"), [""],
+                     id="with wrong leaves"),
+        pytest.param(TWICE, nested(100, listed, 1), [], id="the same list twice"),
+    ],
+)  # fmt: skip
+def test_a_value_of_any_depth_is_judged(schema: Schema, value: Any, places: list[str]) -> None:
+    check_schema(schema)
+    assert [each.path for each in violations(value, schema)] == places
+
+
+def test_where_errors_would_double_at_each_level_no_place_is_told() -> None:
+    check_schema(TWICE)
+    [found] = violations(nested(100, listed, "x"), TWICE)
+    assert found.path == ""
+    assert "does not fit the schema; where is not said" in found.message
+
+
+def test_the_errors_of_a_union_with_many_branches_are_collected_while_they_are_few() -> None:
+    schema = {"items": {"anyOf": [{"const": f"c{index}"} for index in range(100)]}}
+    fitting = MAX_ERRORS // cost(schema).told - 1  # type: ignore[operator]  # it is not recursive
+    assert len(violations(["x"] * fitting, schema)) == 20
+    assert len(violations(["x"] * (fitting + 1), schema)) == 1
+
+
+# --- what is refused ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        pytest.param(lambda link: {"anyOf": [link, link]}, id="anyOf"),
+        pytest.param(lambda link: {"oneOf": [link, link]}, id="oneOf"),
+        pytest.param(lambda link: {"allOf": [link, link]}, id="allOf"),
+        pytest.param(lambda link: {"if": link, "then": link}, id="if and then"),
+        pytest.param(lambda link: {"not": link, "allOf": [link]}, id="not and allOf"),
+        pytest.param(lambda link: {"dependentSchemas": {"a": link, "b": link}}, id="dependentSchemas"),
+        pytest.param(lambda link: {"anyOf": [{"items": link}, {"items": link}]}, id="items"),
+        pytest.param(lambda link: {"items": link, "contains": link}, id="contains"),
+        pytest.param(lambda link: {"items": link, "unevaluatedItems": link}, id="unevaluatedItems"),
+        pytest.param(lambda link: {"properties": {"a": link}, "patternProperties": {"^a": link}}, id="patterns"),
+        pytest.param(lambda link: {"additionalProperties": link, "propertyNames": link, "not": link}, id="names"),
+        pytest.param(lambda link: {"prefixItems": [{"allOf": [link, link]}]}, id="prefixItems"),
+        pytest.param(lambda link: {"$ref": link["$ref"], "allOf": [link]}, id="a reference beside allOf"),
+        pytest.param(lambda link: {"allOf": [{"anyOf": [link]}], "unevaluatedProperties": False}, id="unevaluated"),
+    ],
+)  # fmt: skip
+def test_ways_that_multiply_along_a_chain_are_refused(link: Callable[[Schema], Schema]) -> None:
+    check_schema(chain(3, link))
+    with pytest.raises(BadSchema, match="more than 10,000 ways"):
+        check_schema(chain(40, link))
+    assert violations("x", chain(40, link)) == ()
+
+
+def test_kinds_that_nothing_tells_apart_are_refused_when_they_are_many() -> None:
+    check_schema(mutual(10))
+    with pytest.raises(BadSchema, match="a const in a required property"):
+        check_schema(mutual(14))
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        pytest.param({"allOf": [{"$ref": "#"}]}, id="allOf"),
+        pytest.param({"anyOf": [{"type": "null"}, {"not": {"$ref": "#"}}]}, id="a branch and not"),
+        pytest.param(among("a", a=ref("b"), b=ref("a")), id="two of each other"),
+        pytest.param({"items": among("a", a={"if": ref("a")}), "$defs": {"a": {"if": ref("a")}}}, id="below"),
+        pytest.param({"$dynamicRef": "#n", "$defs": {"n": {"$dynamicAnchor": "n", "allOf": [{"$dynamicRef": "#n"}]}}},
+                     id="by a dynamic reference"),
+    ],
+)  # fmt: skip
+def test_a_reference_that_comes_back_at_the_same_value_is_refused(schema: Schema) -> None:
+    with pytest.raises(BadSchema, match="leads back to its own place"):
+        check_schema(schema)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        pytest.param({"$ref": "#/default", "default": {"type": "string"}}, id="into data"),
+        pytest.param(
+            {"$ref": "https://x.y/a", "$defs": {"a": {"$id": "HTTPS://X.y/a"}}}, id="by another spelling"
+        ),
+    ],
+)
+def test_a_reference_that_cannot_be_followed_is_refused(schema: Schema) -> None:
+    with pytest.raises(BadSchema, match="write it as #/"):
+        check_schema(schema)
+
+
+def test_a_draft_itself_is_referred_to() -> None:
+    schema = {"$ref": "https://json-schema.org/draft/2020-12/schema"}
+    check_schema(schema)
+    assert violations(nested(60, lambda value: {"items": value}, {"type": "nonsense"}), schema)
+
+
+def test_a_value_that_takes_too_long_is_refused_by_one_violation() -> None:
+    schema = mutual(9)
+    check_schema(schema)
+    assert violations([["x"]] * 100, schema)[0].message.startswith("[[")
+    [found] = violations([["x"]] * 10_000, schema)
+    assert (found.path, found.message[:24]) == ("", "takes too long to judge:")
+
+
+@pytest.mark.parametrize("tag", [1.5, 2**63])
+def test_a_tag_that_cannot_be_looked_up_counts_as_every_branch(tag: float) -> None:
+    value = nested(6, lambda value: {"op": tag, "args": [value]}, 1)
+    [found] = violations(value, tower(6, 30))
+    assert found.message.startswith("takes too long to judge")
+    assert not violations(value, tower(6, 30)["$defs"]["l6"] | {"type": "object"})
+
+
+def test_a_long_string_counts_by_its_length() -> None:
+    schema = {"anyOf": [{"pattern": f"^{index}a*b$"} for index in range(100)]}
+    [found] = violations("x" * (16 * MAX_VISITS // 100), schema)
+    assert found.message.startswith("takes too long to judge")
+    assert violations("x" * 1_000, schema)[0].message.startswith('"xxx')
+
+
+# --- what it costs -----------------------------------------------------------------------------------------
+
+ONE_OF_THREE = {"anyOf": [{"type": "null"}, {"type": "object", "items": {}}, {"type": "array", "items": {}}]}
+TAGS = [
+    {"properties": {"n": {"allOf": [{}, {}]}, "t": {"enum": [f"{index}", index]}}, "required": ["t"]}
+    for index in range(3)
+]
+
+
+@pytest.mark.parametrize(
+    ("schema", "most"),
+    [
+        pytest.param({}, 1, id="nothing"),
+        pytest.param({"properties": {"a": {}, "b": {}}}, 1, id="members are different places"),
+        pytest.param({"properties": {"a": {}}, "additionalProperties": {}}, 1, id="so are the other members"),
+        pytest.param({"properties": {"a": {}}, "patternProperties": {"b": {}, "c": {}}}, 3, id="not by pattern"),
+        pytest.param({"prefixItems": [{}, {}], "items": {}}, 1, id="items are different places"),
+        pytest.param({"prefixItems": [{}], "contains": {}}, 2, id="contains asks each item"),
+        pytest.param({"items": {}, "additionalProperties": {}}, 1, id="a value is a list or an object"),
+        pytest.param({"allOf": [{}, {"allOf": [{}, {}]}]}, 5, id="all of"),
+        pytest.param({"allOf": [{"properties": {"a": {}}}, {"additionalProperties": {"not": {}}}]}, 3, id="a shared member"),
+        pytest.param({"if": {}, "then": {}, "else": {}, "not": {}}, 5, id="conditions"),
+        pytest.param({"propertyNames": {}}, 2, id="names"),
+        pytest.param(ONE_OF_THREE, 4, id="branches of other types"),
+        pytest.param({"anyOf": TAGS}, 4, id="branches of other tags"),
+        pytest.param({"anyOf": TAGS[:2]}, 6, id="two branches are both entered"),
+        pytest.param({"anyOf": [*TAGS, {"properties": {"n": {"not": {}}}}]}, 5, id="a branch of any tag"),
+        pytest.param({"anyOf": [{"allOf": [tag]} for tag in TAGS]}, 4, id="tags in a part"),
+        pytest.param({"allOf": [{"not": {}}], "unevaluatedProperties": False}, 6, id="unevaluated"),
+        pytest.param({"$ref": "#/$defs/a", "$defs": {"a": {"items": {"$ref": "#"}}}}, 2, id="recursion"),
+    ],
+)  # fmt: skip
+def test_the_place_visited_most_is_visited_so_often(schema: Schema, most: int) -> None:
+    assert cost(schema).most == most
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        pytest.param(EXPRESSION, 5, id="branches are asked, not told"),
+        pytest.param({"if": {"allOf": [{}, {}]}, "not": {"allOf": [{}, {}]}}, 1, id="nor are conditions"),
+        pytest.param({"allOf": [{}, {}], "then": {}}, 4, id="parts are"),
+        pytest.param(JSON, 2, id="a list or an object"),
+        pytest.param(BASED, 5, id="other members"),
+        pytest.param(TWICE, None, id="one list twice"),
+        pytest.param(among("e", e={"items": ref("e"), "allOf": [ref("f")], "type": "array"},
+                           f={"items": ref("f")}), None, id="two recursions in one list"),
+        pytest.param(among("e", e={"items": {"allOf": [ref("e"), ref("e")]}}), None, id="back twice"),
+        pytest.param(among("e", e={"items": {"allOf": [ref("e")], "items": ref("e")}}), None, id="back, and in"),
+    ],
+)  # fmt: skip
+def test_errors_are_told_at_this_cost(schema: Schema, told: int | None) -> None:
+    assert cost(schema).told == told
+
+
+def test_a_long_chain_of_references_is_measured() -> None:
+    schema = chain(3_000, lambda link: {"allOf": [link]})
+    check_schema(schema)
+    assert cost(schema).most == 6_002

@@ -1,0 +1,92 @@
+"""A sealed schema gives the verdict and the errors of the schema it was made of."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from packages.core.tests.json_schemas import ASSERTIONS, INSTANCES, REFERENCES, Schema, schemas
+from psych_runtime_core.schema import violations
+from psych_runtime_core.schema.build import build
+from psych_runtime_core.schema.sealed import sealed, unsealed
+from psych_runtime_core.schema.wording import said
+
+# In it a branch, and what is in the branch, are referred to.
+SHARED: Schema = {
+    "anyOf": [
+        {"properties": {"a": {"type": "integer"}, "anyOf": {"oneOf": [{"maxItems": 1}, {"type": "null"}]}}},
+        {"type": "string"},
+    ]
+}
+POINTERS = [
+    "#/$defs/shared",
+    "#/$defs/shared/anyOf/0",
+    "#/$defs/shared/anyOf/0/properties/a",
+    "#/$defs/shared/anyOf/0/properties/anyOf",
+    "#/$defs/shared/anyOf/0/properties/anyOf/oneOf/0",
+]
+
+
+def told(schema: Schema, instance: Any) -> Counter[tuple[Any, ...]]:
+    return Counter((*error.instance_path, said(error)) for error in build(schema).iter_errors(instance))
+
+
+@given(
+    schema=schemas(ASSERTIONS | REFERENCES | st.sampled_from([{"$ref": pointer} for pointer in POINTERS])),
+    definition=schemas(ASSERTIONS),
+    instances=st.lists(INSTANCES, min_size=1, max_size=8),
+)
+def test_the_errors_are_the_same(schema: Schema, definition: Schema, instances: list[Any]) -> None:
+    whole = {**schema, "$defs": {"defined": definition, "shared": SHARED}}
+    for instance in instances:
+        assert told(sealed(whole), instance) == told(whole, instance)
+
+
+@given(
+    branches=st.lists(schemas(ASSERTIONS | REFERENCES), min_size=1, max_size=3),
+    kind=st.sampled_from(["anyOf", "oneOf"]),
+    instances=st.lists(INSTANCES, min_size=1, max_size=8),
+)
+def test_a_recursive_schema_has_the_verdict_of_the_plain_judge(
+    branches: list[Schema], kind: str, instances: list[Any]
+) -> None:
+    recursive = {
+        kind: [{"type": "number"}, *({"additionalProperties": each, "items": each} for each in branches)]
+    }
+    whole = {"$ref": "#/$defs/defined", "$defs": {"defined": recursive}}
+    for instance in instances:
+        plain = build(whole).is_valid(instance)
+        assert build(sealed(whole)).is_valid(instance) == plain
+        assert (violations(instance, whole) == ()) == plain
+
+
+@pytest.mark.parametrize("pointer", POINTERS)
+@pytest.mark.parametrize("value", [None, "x", {"a": "x"}, {"anyOf": [1, 2]}, [1, 2]])
+def test_a_reference_into_a_branch_leads_to_the_same_schema(pointer: str, value: Any) -> None:
+    whole = {"items": {"$ref": pointer}, "$defs": {"shared": SHARED}}
+    assert told(sealed(whole), [value]) == told(whole, [value])
+
+
+def test_data_and_names_are_left_as_they_are() -> None:
+    schema = {
+        "properties": {"anyOf": {"const": {"anyOf": [1]}}, "$ref": {"default": {"$ref": "#/anyOf/0/x"}}},
+        "$defs": {"oneOf": {"enum": [{"oneOf": []}]}},
+    }
+    assert sealed(schema) == schema
+
+
+def test_a_branch_keeps_what_it_evaluates() -> None:
+    schema = {"anyOf": [{"properties": {"a": {}}}, False], "unevaluatedProperties": False}
+    assert violations({"a": 1}, schema) == ()
+    assert [each.message for each in violations({"a": 1, "b": 2}, schema)] == [
+        "Unevaluated properties are not allowed ('b' was unexpected)"
+    ]
+
+
+def test_a_schema_that_must_not_fit_is_shown_as_it_was_written() -> None:
+    schema = {"not": {"oneOf": [{"type": "string"}, {"anyOf": [{"if": {"minimum": 1}, "then": False}]}]}}
+    assert unsealed(sealed(schema)) == schema
+    [found] = violations("x", {"not": {"anyOf": [{"type": "string"}, {"type": "null"}]}})
+    assert found.message == '{"anyOf":[{"type":"string"},{"type":"null"}]} is not allowed for "x"'

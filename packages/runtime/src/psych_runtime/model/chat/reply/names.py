@@ -1,0 +1,38 @@
+"""The name of a tool as it comes in pieces."""
+
+from __future__ import annotations
+
+from psych_runtime.model.chat.reply.opaque import text_size
+
+
+class GrowingName:
+    """Providers send the next part of a name, the whole again, or all of it so far.
+
+    No piece costs more than its own length. `size` is in bytes of JSON.
+    """
+
+    __slots__ = ("_length", "_parts", "size")
+
+    def __init__(self, name: str = "") -> None:
+        self._parts: list[str] = []
+        self._length = self.size = 0
+        self.add(name)
+
+    def __bool__(self) -> bool:
+        return self._length > 0
+
+    def __str__(self) -> str:
+        return "".join(self._parts)
+
+    def add(self, piece: str) -> None:
+        """Take the next piece; what is no longer than the name cannot hold it all."""
+        if len(piece) >= self._length and piece.startswith(str(self)):
+            self._parts, self._length, self.size = [], 0, 0
+        if piece:
+            self._parts.append(piece)
+            self._length += len(piece)
+            self.size += text_size(piece)
+
+    def equals(self, text: str) -> bool:
+        """Whether the whole name is `text`."""
+        return len(text) == self._length and text == str(self)
