@@ -55,10 +55,10 @@ class Mutant(ModelProxy):
 class MergesCalls(Mutant):
     async def wrong(self, events: Any) -> Events:
         async for event in events:
-            if isinstance(event, ToolCallDelta) and event.index:
-                yield replace(event, index=0, name=None, id=None)
-            else:
+            if not isinstance(event, ToolCallDelta) or not event.index:
                 yield event
+            elif event.arguments_fragment:
+                yield replace(event, index=0, name=None, id=None)
 
 
 class LosesAnInBandError(Mutant):

@@ -55,7 +55,7 @@ def test_a_recursive_schema_has_the_verdict_of_the_plain_judge(
     recursive = {
         kind: [{"type": "number"}, *({"additionalProperties": each, "items": each} for each in branches)]
     }
-    whole = {"$ref": "#/$defs/defined", "$defs": {"defined": recursive}}
+    whole: Schema = {"$ref": "#/$defs/defined", "$defs": {"defined": recursive}}
     for instance in instances:
         plain = build(whole).is_valid(instance)
         assert build(sealed(whole)).is_valid(instance) == plain
@@ -70,15 +70,15 @@ def test_a_reference_into_a_branch_leads_to_the_same_schema(pointer: str, value:
 
 
 def test_data_and_names_are_left_as_they_are() -> None:
-    schema = {
+    schema: Schema = {
         "properties": {"anyOf": {"const": {"anyOf": [1]}}, "$ref": {"default": {"$ref": "#/anyOf/0/x"}}},
-        "$defs": {"oneOf": {"enum": [{"oneOf": []}]}},
+        "$defs": {"oneOf": {"enum": [{"oneOf": [1]}]}},
     }
     assert sealed(schema) == schema
 
 
 def test_a_branch_keeps_what_it_evaluates() -> None:
-    schema = {"anyOf": [{"properties": {"a": {}}}, False], "unevaluatedProperties": False}
+    schema: Schema = {"anyOf": [{"properties": {"a": {}}}, False], "unevaluatedProperties": False}
     assert violations({"a": 1}, schema) == ()
     assert [each.message for each in violations({"a": 1, "b": 2}, schema)] == [
         "Unevaluated properties are not allowed ('b' was unexpected)"

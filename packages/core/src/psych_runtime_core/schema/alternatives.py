@@ -14,27 +14,30 @@ _FEWEST_DISPATCHED = 3
 _MAX_DEPTH = 16
 
 
-def groups(document: Document, branches: Sequence[Schema], *, tagged: bool) -> Iterator[list[int]]:
-    """The sets of branches, by index, of which the judge enters one for one value.
+def groups(
+    document: Document, branches: Sequence[Schema], *, tagged: bool
+) -> Iterator[tuple[str, Sequence[int]]]:
+    """A type, and the branches, by index, that the judge may enter for one value of that type.
 
     It leaves a branch at once for a wrong type, and sends an object that is `tagged` past every branch that
     wants another tag. A tag that is a fraction it cannot look up: such an object is not.
     """
     types = [_types(document, branch, 0) for branch in branches]
-    others = ([index for index, taken in enumerate(types) if kind in taken] for kind in _TYPES - {"object"})
-    yield from {tuple(together): together for together in others}.values()
+    for kind in sorted(_TYPES - {"object"}):
+        yield kind, [index for index, taken in enumerate(types) if kind in taken]
     objects = [index for index, taken in enumerate(types) if "object" in taken]
     tag = tag_of(document, branches) if tagged else None
     if tag is None:
-        yield objects
+        yield "object", objects
         return
-    wanted = [_wanted(document, branches[index], tag) for index in objects]
-    whatever = [index for index, values in zip(objects, wanted, strict=True) if values is None]
+    wanted = {index: _wanted(document, branches[index], tag) for index in objects}
+    whatever = [index for index, values in wanted.items() if values is None]
     by_value: dict[str | int | None, list[int]] = {}
-    for index, values in zip(objects, wanted, strict=True):
+    for index, values in wanted.items():
         for value in values or ():
             by_value.setdefault(value, []).append(index)
-    yield from ([*indices, *whatever] for indices in by_value.values())
+    for indices in by_value.values():
+        yield "object", [*indices, *whatever]
 
 
 def tag_of(document: Document, branches: Sequence[Schema]) -> str | None:
@@ -49,6 +52,17 @@ def tag_of(document: Document, branches: Sequence[Schema]) -> str | None:
             if count >= 2 and sum(each.values(document, name) is not None for each in demands) >= 2:
                 return name
     return None
+
+
+def guard(document: Document, branch: Schema, tag: str | None) -> dict[str, Any]:
+    """What the judge can tell `branch` apart by: no value fits `branch` that does not fit this."""
+    types = _types(document, branch, 0)
+    apart: dict[str, Any] = {"type": sorted(types)} if types else {}
+    wanted = None if tag is None else _wanted(document, branch, tag)
+    if wanted is not None:
+        apart["properties"] = {tag: {"enum": [value for value in wanted if value is not None]}}
+        apart["required"] = [] if None in wanted else [tag]
+    return apart
 
 
 def _wanted(document: Document, branch: Schema, tag: str) -> frozenset[str | int | None] | None:

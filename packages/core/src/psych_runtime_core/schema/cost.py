@@ -98,7 +98,7 @@ def _only(applied: Applied, wanted: Callable[[Application], bool]) -> Applied:
     return lambda schema: [each for each in applied(schema) if wanted(each)]
 
 
-def _none(_branches: Sequence[Schema]) -> list[list[int]]:
+def _none(_branches: Sequence[Schema]) -> Sequence[tuple[str, Sequence[int]]]:
     return []
 
 

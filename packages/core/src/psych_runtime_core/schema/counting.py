@@ -9,14 +9,15 @@ from psych_runtime_core.schema.document import Schema
 from psych_runtime_core.schema.visits import Spread, Visits
 from psych_runtime_core.schema.walk import Applied, Walk
 
-Groups: TypeAlias = Callable[[Sequence[Schema]], Iterable[list[int]]]
+Groups: TypeAlias = Callable[[Sequence[Schema]], Iterable[tuple[str, Sequence[int]]]]
+"""Of several branches those, by index, that are entered together for one value, and its type."""
 _ONE, _NONE = Visits(1), Visits()
 
 
 class Counted:
     """The visits that one visit to each schema of a walk leads to; a step that closes a circle counts as one.
 
-    `groups` says which branches of several are entered together. With `itself` 0 such steps alone count.
+    With `itself` 0 such steps alone count.
     """
 
     def __init__(self, walked: Walk, applied: Applied, groups: Groups, *, itself: int = 1) -> None:
@@ -51,7 +52,8 @@ class Counted:
         for branches in _branches(applied):
             looked_at = Visits(self._itself.here * len(branches))
             entered = (
-                sum((into(branches[index]) for index in group), _NONE) for group in self._groups(branches)
+                sum((into(branches[index]).by(kind) for index in group), _NONE)
+                for kind, group in self._groups(branches)
             )
             visits += reduce(Visits.__or__, entered, looked_at)
             parts += branches

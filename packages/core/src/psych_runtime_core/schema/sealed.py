@@ -8,32 +8,61 @@ from collections.abc import Mapping
 from typing import Any
 
 from psych_runtime_core.jsonvalue import Json
-from psych_runtime_core.schema.document import DATA, SCHEMAS_BY_NAME
+from psych_runtime_core.schema.alternatives import guard, tag_of
+from psych_runtime_core.schema.document import DATA, SCHEMAS_BY_NAME, Document, Schema
 
 _BRANCHES = frozenset({"anyOf", "oneOf"})
 _REFERENCES = frozenset({"$dynamicRef", "$ref"})
+# Private, so that no author's comment is it.
+_MARK = "\ue000"
 
 
-def sealed(schema: Json) -> Any:
+def sealed(schema: Mapping[str, Any]) -> Any:
     """`schema` with each branch made a condition: it evaluates what the branch does, and tells no error."""
+    return _Sealing(Document(schema)).of(schema)
+
+
+def unsealed(schema: Json) -> Json:
+    """The schema that `sealed` made `schema` of, to be shown."""
     if isinstance(schema, list):
-        return [sealed(item) for item in schema]
+        return [unsealed(item) for item in schema]
     if not isinstance(schema, Mapping):
         return schema
-    return {keyword: _held(keyword, held) for keyword, held in schema.items()}
+    if schema.get("$comment") == _MARK:
+        return unsealed(schema["if"])
+    return {keyword: unsealed(held) for keyword, held in schema.items()}
 
 
-def _held(keyword: str, held: Json) -> Any:
-    if keyword in DATA:
-        return held
-    if keyword in _REFERENCES and isinstance(held, str):
-        resource, mark, pointer = held.partition("#")
-        return resource + mark + _moved(pointer)
-    if keyword in SCHEMAS_BY_NAME and isinstance(held, Mapping):
-        return {name: sealed(item) for name, item in held.items()}
-    if keyword in _BRANCHES and isinstance(held, list):
-        return [{"if": sealed(branch), "else": False} for branch in held]
-    return sealed(held)
+class _Sealing:
+    def __init__(self, document: Document) -> None:
+        self._document = document
+
+    def of(self, schema: Json) -> Any:
+        if isinstance(schema, list):
+            return [self.of(item) for item in schema]
+        if not isinstance(schema, Mapping):
+            return schema
+        return {keyword: self._held(keyword, held) for keyword, held in schema.items()}
+
+    def _held(self, keyword: str, held: Json) -> Any:
+        if keyword in DATA:
+            return held
+        if keyword in _REFERENCES and isinstance(held, str):
+            resource, mark, pointer = held.partition("#")
+            return resource + mark + _moved(pointer)
+        if keyword in SCHEMAS_BY_NAME and isinstance(held, Mapping):
+            return {name: self.of(item) for name, item in held.items()}
+        if keyword in _BRANCHES and isinstance(held, list):
+            return self._branches([branch for branch in held if isinstance(branch, Mapping | bool)])
+        return self.of(held)
+
+    def _branches(self, branches: list[Schema]) -> list[Schema]:
+        # The judge does not look into a condition for what tells the branches apart: it stands beside.
+        tag = tag_of(self._document, branches)
+        return [
+            {**guard(self._document, branch, tag), "if": self.of(branch), "else": False, "$comment": _MARK}
+            for branch in branches
+        ]
 
 
 def _moved(pointer: str) -> str:
@@ -49,14 +78,3 @@ def _moved(pointer: str) -> str:
         if keyword in DATA:
             return "/".join([*moved, *tokens[index + 1 :]])
     return "/".join(moved)
-
-
-def unsealed(schema: Json) -> Json:
-    """The schema that `sealed` made `schema` of, to be shown."""
-    if isinstance(schema, list):
-        return [unsealed(item) for item in schema]
-    if not isinstance(schema, Mapping):
-        return schema
-    if sorted(schema) == ["else", "if"] and schema["else"] is False:
-        return unsealed(schema["if"])
-    return {keyword: unsealed(held) for keyword, held in schema.items()}

@@ -56,6 +56,12 @@ class Visits:
             self.items.combined(more.items, how),
         )
 
+    def by(self, kind: str) -> Visits:
+        """The visits that a value of that type leads to."""
+        members = self.members if kind == "object" else Spread()
+        items = self.items if kind == "array" else Spread()
+        return Visits(self.here, members, items)
+
     @property
     def most(self) -> int:
         """Visits to the place that is visited most."""

@@ -61,6 +61,8 @@ def _after_the_end() -> Iterator[WireCase]:
     used = Outcome(text="Hello", usage=Usage(input=7, output=2))
     ended = sse(text("Hello"), finish(), DONE)
     yield WireCase("D5.text", sent(ended + event(text(" again"))), HELLO)
+    yield WireCase("D5.an error", sent(ended + b"event: error\ndata: too late\n\n"), HELLO)
+    yield WireCase("D5.no JSON", sent(ended + b"data: too late\n\n"), HELLO)
     yield WireCase("D5.usage", sent(ended + event(USED)), used)
     yield WireCase("D6", streamed(text("Hel"), finish(), text("lo")), HELLO)
 

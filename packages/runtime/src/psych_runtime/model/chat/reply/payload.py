@@ -15,9 +15,9 @@ Chunk = Mapping[str, Any]
 
 
 class Payload(NamedTuple):
-    """What one event holds. `done` is the mark that ends a stream; nothing behind it is read."""
+    """What one event holds, of an error that is no JSON its text; `done` is the mark that ends a stream."""
 
-    chunks: tuple[Chunk, ...] = ()
+    chunks: tuple[Chunk | str, ...] = ()
     done: bool = False
 
 

@@ -11,7 +11,7 @@ from psych_runtime.egress.sse import ServerEvent, server_events
 from psych_runtime.model.chat.reply.payload import Payload, read_payload
 from psych_runtime.model.chat.reply.pieces import Patience, Pieces
 from psych_runtime.model.chat.reply.stream import ChatStream
-from psych_runtime.model.errors.replies import Asked, error_of_reply, in_band_error
+from psych_runtime.model.errors.replies import Asked, error_of_reply
 from psych_runtime_core.errors import ModelError, RequestFailed, ResponseTooLarge
 from psych_runtime_core.ports.model import StreamEvent
 
@@ -106,12 +106,12 @@ async def _streamed(pieces: Pieces, chat: ChatStream, reading: Reading) -> Async
         server_events(pieces, origin=reading.origin, max_event_bytes=MAX_EVENT_BYTES)
     ) as told:
         async for event in told:
-            payload = _payload(event, reading.asked)
+            payload = _payload(event, chat, reading.asked, done=done)
             for chunk in payload.chunks:
                 if done:
                     chat.late(chunk)
                     continue
-                for heard in chat.feed(chunk):
+                for heard in chat.feed(chunk, event.name):
                     yield heard
             done = done or payload.done
             if done:
@@ -122,19 +122,17 @@ async def _streamed(pieces: Pieces, chat: ChatStream, reading: Reading) -> Async
         yield heard
 
 
-def _payload(event: ServerEvent, asked: Asked) -> Payload:
+def _payload(event: ServerEvent, chat: ChatStream, asked: Asked, *, done: bool) -> Payload:
+    """What an event holds; of one that nobody can read nothing, once the answer is there."""
     try:
         payload = read_payload(event.data, asked)
-    except ModelError:
+    except ModelError as unreadable:
         if event.name == "error":
-            payload = Payload()
-        elif event.whole:
-            raise
-        else:
-            # The stream ended inside this event: whether that matters is known from what came before it.
+            return Payload((event.data,))
+        # A stream that ends inside an event: whether that matters is known from what came before it.
+        if done or not event.whole:
             return Payload()
-    if event.name == "error":
-        told = in_band_error(payload.chunks[0] if payload.chunks else event.data, asked, event=event.name)
-        if told is not None:
-            raise told
-    return payload
+        unreadable.request_id = chat.request_id
+        raise
+    is_error = event.name == "error" and not payload.chunks
+    return Payload((event.data,)) if is_error else payload

@@ -30,6 +30,11 @@ class ChatStream:
         self._streamed: set[type[Piece]] = set()
 
     @property
+    def request_id(self) -> str | None:
+        """The provider's id of the call."""
+        return request_id_of(self._headers, self._asked)
+
+    @property
     def finished(self) -> bool:
         """Whether a finish reason has come: what is missing behind it makes no answer worse."""
         return self._ending.word is not None
@@ -105,5 +110,6 @@ class ChatStream:
         return [*self._order.end(), self._ending.done(reason, self._asked)]
 
     def _fail(self, fault: Unreadable) -> NoReturn:
-        request_id = request_id_of(self._headers, self._asked)
-        raise self._asked.error(fault.kind, fault.words, code=fault.code, request_id=request_id) from None
+        raise self._asked.error(
+            fault.kind, fault.words, code=fault.code, request_id=self.request_id
+        ) from None
