@@ -42,6 +42,7 @@ def test_an_event_holds_chunks_or_the_end(data: str, payload: Payload) -> None:
 
 def test_figures_that_are_none_spoil_no_chunk() -> None:
     (chunk,) = read_payload('{"a": NaN, "b": -Infinity, "c": 1e99999999999999999999}', ASKED).chunks
+    assert not isinstance(chunk, str)
     assert not any(number.is_finite() for number in chunk.values())
 
 

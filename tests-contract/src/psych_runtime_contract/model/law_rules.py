@@ -40,9 +40,9 @@ class LawRules(ModelSuite):
 
     async def test_its_provider_has_a_short_name_that_stays(self) -> None:
         """What private matter is bound to."""
-        async with self.serving() as (_, client):
+        async with self.serving() as (_, client), self.serving() as (_, another):
             assert 1 <= len(client.provider) <= 64
-            assert client.provider == client.provider
+            assert client.provider == another.provider
 
     async def test_capabilities_are_told_of_any_model_without_asking(self) -> None:
         """Pure: no request, and equal for equal names."""

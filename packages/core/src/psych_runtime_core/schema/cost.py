@@ -62,24 +62,31 @@ def cost(root: Mapping[str, Any]) -> Cost:
     still = walk(whole.order, here)
     if still.closing:
         raise ValueError("a reference leads back to its own place: let it go into the value first")
+    tags = _tags(document, whole.order)
     tagged = partial(groups, document, tagged=True)
     untagged = partial(groups, document, tagged=False)
     # A scalar is judged anew however often it is met, so nothing is kept on the ways that stay at a value.
     at_scalars = Counted(still, here, untagged).most
-    by_tag = Counted(whole, applied, tagged)
+    most, total = _ways(whole, applied, tagged)
+    _, total_untagged = _ways(whole, applied, untagged) if tags else (most, total)
     return Cost(
         schemas=len(whole.order),
-        most=max(by_tag.most, at_scalars),
-        total=by_tag.total * _anew(whole, applied, tagged) + at_scalars,
-        untagged=Counted(whole, applied, untagged).total * _anew(whole, applied, untagged) + at_scalars,
-        tags=_tags(document, whole.order),
+        most=max(most, at_scalars),
+        total=total + at_scalars,
+        untagged=total_untagged + at_scalars,
+        tags=tags,
         told=_told(root, applied),
     )
 
 
-def _anew(whole: Walk, applied: Applied, groups: Groups) -> int:
-    """How often the judge finds out anew about a container that several references come to."""
-    return max(1, min(_KEPT_FROM, Counted(whole, applied, groups, itself=0).most))
+def _ways(whole: Walk, applied: Applied, groups: Groups) -> tuple[int, int]:
+    """The visits to one place by way of one schema, and of all."""
+    counted = Counted(whole, applied, groups)
+    if not whole.closing:
+        return counted.most, counted.total
+    # Several references come to one container before the judge keeps what it found about it.
+    together = Counted(whole, applied, groups, itself=0).most
+    return counted.most, counted.total * max(1, min(_KEPT_FROM, together))
 
 
 def _told(root: Mapping[str, Any], applied: Applied) -> int | None:

@@ -58,7 +58,8 @@ def _head(request: ModelRequest, terms: Terms) -> Iterator[Field]:
         "reasoning_effort": request.reasoning_effort,
     }
     if request.tools:
-        stated["parallel_tool_calls"] = request.parallel_tool_calls if dialect.parallel_tool_calls and terms.capabilities.parallel_tool_calls else None
+        sent = dialect.parallel_tool_calls and terms.capabilities.parallel_tool_calls
+        stated["parallel_tool_calls"] = request.parallel_tool_calls if sent else None
         stated["tool_choice"] = _tool_choice(request.tool_choice)
     for key, value in stated.items():
         if value is not None:
