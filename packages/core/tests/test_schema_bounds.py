@@ -243,7 +243,7 @@ TAGS: list[Schema] = [
     [
         pytest.param(ANY, 1, id="nothing"),
         pytest.param({"properties": {"a": ANY, "b": ANY}}, 1, id="members are different places"),
-        pytest.param({"properties": {"a": ANY}, "additionalProperties": ANY}, 1, id="so are the other members"),
+        pytest.param({"properties": {"a": ANY}, "additionalProperties": ANY}, 1, id="so are others"),
         pytest.param({"properties": {"a": ANY}, "patternProperties": {"b": ANY, "c": ANY}}, 3, id="pattern"),
         pytest.param({"prefixItems": [ANY, ANY], "items": ANY}, 1, id="items are different places"),
         pytest.param({"prefixItems": [ANY], "contains": ANY}, 2, id="contains asks each item"),

@@ -30,7 +30,7 @@ def unsealed(schema: Json) -> Json:
         return schema
     if schema.get("$comment") == _MARK:
         return unsealed(schema["if"])
-    return {keyword: unsealed(held) for keyword, held in schema.items()}
+    return {keyword: _led(keyword, held, back=True) or unsealed(held) for keyword, held in schema.items()}
 
 
 class _Sealing:
@@ -47,9 +47,8 @@ class _Sealing:
     def _held(self, keyword: str, held: Json) -> Any:
         if keyword in DATA:
             return held
-        if keyword in _REFERENCES and isinstance(held, str):
-            resource, mark, pointer = held.partition("#")
-            return resource + mark + _moved(pointer)
+        if reference := _led(keyword, held):
+            return reference
         if keyword in SCHEMAS_BY_NAME and isinstance(held, Mapping):
             return {name: self.of(item) for name, item in held.items()}
         if keyword in _BRANCHES and isinstance(held, list):
@@ -65,16 +64,22 @@ class _Sealing:
         ]
 
 
-def _moved(pointer: str) -> str:
-    """`pointer`, led through the condition of each branch that it goes into."""
-    first, *tokens = pointer.split("/")
-    moved, keyword = [first], ""
-    for index, token in enumerate(tokens):
-        moved.append(token)
-        if keyword in _BRANCHES:
-            moved.append("if")
-        named = keyword in _BRANCHES or keyword in SCHEMAS_BY_NAME
-        keyword = "" if named else token
-        if keyword in DATA:
-            return "/".join([*moved, *tokens[index + 1 :]])
-    return "/".join(moved)
+def _led(keyword: str, held: Json, *, back: bool = False) -> str:
+    """A reference, led through the condition of each branch that it goes into, or `back`; else nothing."""
+    if keyword not in _REFERENCES or not isinstance(held, str):
+        return ""
+    resource, mark, pointer = held.partition("#")
+    led: list[str] = []
+    within = ""
+    tokens = iter(pointer.split("/"))
+    for token in tokens:
+        led.append(token)
+        named = within in _BRANCHES or within in SCHEMAS_BY_NAME
+        if within in _BRANCHES and back:
+            next(tokens, None)
+        elif within in _BRANCHES:
+            led.append("if")
+        within = "" if named else token
+        if within in DATA:
+            led += tokens
+    return resource + mark + "/".join(led)

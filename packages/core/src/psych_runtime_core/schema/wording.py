@@ -1,5 +1,6 @@
 """What the judge's errors say to a reader."""
 
+import json
 from typing import Any
 
 from jsonschema_rs import ValidationError, ValidationErrorKind
@@ -15,11 +16,17 @@ MAX_MESSAGE = 1_000
 def said(error: ValidationError) -> str:
     """What is wrong with the value, which is cut where it is long."""
     shown = _cut(encode_json(error.instance).decode(), MAX_SHOWN_VALUE)
-    message = error.message
-    if isinstance(error.kind, ValidationErrorKind.Not):
-        held: Any = error.kind.schema
-        message = f"{encode_json(unsealed(held)).decode()} is not allowed for {VALUE}"
-    return _cut(message.replace(VALUE, shown), MAX_MESSAGE)
+    return _cut(message(error).replace(VALUE, shown), MAX_MESSAGE)
+
+
+def message(error: ValidationError) -> str:
+    """What the judge says, of the schema as it was before it was sealed."""
+    held: Any = error.kind.schema if isinstance(error.kind, ValidationErrorKind.Not) else None
+    written = unsealed(held)
+    if written == held:
+        return error.message
+    text = json.dumps(written, ensure_ascii=False, separators=(",", ":"))
+    return f"{text} is not allowed for {VALUE}"
 
 
 def fault(error: ValidationError) -> str:
