@@ -70,6 +70,9 @@ def test_a_schema_that_cannot_be_used_is_refused_at_its_place(
         pytest.param({"properties": {"next": {"$ref": "#"}}}, id="recursion"),
         pytest.param({"$ref": "#item", "$defs": {"i": {"$anchor": "item"}}}, id="an anchor"),
         pytest.param(
+            {"$id": "https://x.y/a#", "$ref": "https://x.y/a#/$defs/i", "$defs": {"i": {}}}, id="its own name"
+        ),
+        pytest.param(
             {"$id": "https://x.y/a", "$ref": "b", "$defs": {"b": {"$id": "b", "type": "null"}}},
             id="an embedded resource",
         ),

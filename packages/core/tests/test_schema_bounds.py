@@ -2,14 +2,17 @@
 
 import json
 from collections.abc import Callable
+from operator import add
 from typing import Any
 
 import pytest
 
 from psych_runtime_core.errors import BadSchema
 from psych_runtime_core.schema import check_schema, violations
+from psych_runtime_core.schema import cost as cost_module
 from psych_runtime_core.schema.cost import cost
 from psych_runtime_core.schema.judge import MAX_ERRORS, MAX_VISITS
+from psych_runtime_core.schema.visits import Spread
 
 Schema = dict[str, Any]
 ANY: Schema = {}
@@ -66,6 +69,7 @@ def mutual(count: int) -> Schema:
     return among("t0", **{own: {"anyOf": branches, "type": "array"} for own, branches in others.items()})
 
 
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
 NEXT = ref("next")
 EXPRESSION = among(
     "e", e={"anyOf": [{"type": "number"}, operation("add", ref("e")), operation("mul", ref("e"))]}
@@ -191,6 +195,9 @@ def test_a_reference_that_comes_back_at_the_same_value_is_refused(schema: Schema
     [
         pytest.param({"$ref": "#/default", "default": {"type": "string"}}, id="into data"),
         pytest.param({"$ref": "https://x.y/a", "$defs": {"a": {"$id": "HTTPS://X.y/a"}}}, id="spelling"),
+        pytest.param(
+            {"$id": f"H{DRAFT[1:]}", "$ref": f"{DRAFT}#/$defs/a", "$defs": {"a": ANY}}, id="a draft's name"
+        ),
     ],
 )
 def test_a_reference_that_cannot_be_followed_is_refused(schema: Schema) -> None:
@@ -199,7 +206,7 @@ def test_a_reference_that_cannot_be_followed_is_refused(schema: Schema) -> None:
 
 
 def test_a_draft_itself_is_referred_to() -> None:
-    schema = {"$ref": "https://json-schema.org/draft/2020-12/schema"}
+    schema = {"$ref": DRAFT}
     check_schema(schema)
     assert violations(nested(60, lambda value: {"items": value}, {"type": "nonsense"}), schema)
 
@@ -254,9 +261,15 @@ TAGS: list[Schema] = [
         pytest.param({"if": ANY, "then": ANY, "else": ANY, "not": ANY}, 5, id="conditions"),
         pytest.param({"propertyNames": ANY}, 2, id="names"),
         pytest.param(ONE_OF_THREE, 4, id="branches of other types"),
+        pytest.param(among("a", a={"anyOf": [ref("b"), ref("c")]}, b={"type": "null", "allOf": [ANY] * 5},
+                           c={"type": "array", "allOf": [ANY] * 6}), 10, id="of other types by reference"),
+        pytest.param({"$dynamicRef": "#n", "$defs": {"a": {"$dynamicAnchor": "n"},
+                                                     "b": {"$id": "b", "$dynamicAnchor": "n"}}}, 3,
+                     id="a dynamic reference leads to each anchor of its name"),
         pytest.param({"anyOf": TAGS}, 4, id="branches of other tags"),
         pytest.param({"anyOf": TAGS[:2]}, 6, id="two branches are both entered"),
-        pytest.param({"anyOf": [*TAGS, {"properties": {"n": {"not": ANY}}}]}, 5, id="a branch of any tag"),
+        pytest.param({"anyOf": [*TAGS, {"properties": {"n": {"allOf": [ANY] * 4}}}]}, 8, id="any tag"),
+        pytest.param({"anyOf": [{"properties": tag["properties"]} for tag in TAGS]}, 9, id="absent tags"),
         pytest.param({"anyOf": [{"allOf": [tag]} for tag in TAGS]}, 7, id="tags in a part"),
         pytest.param({"allOf": [{"not": ANY}], "unevaluatedProperties": False}, 6, id="unevaluated"),
         pytest.param({"$ref": "#/$defs/a", "$defs": {"a": {"items": {"$ref": "#"}}}}, 3, id="recursion"),
@@ -264,6 +277,42 @@ TAGS: list[Schema] = [
 )  # fmt: skip
 def test_the_place_visited_most_is_visited_so_often(schema: Schema, most: int) -> None:
     assert cost(schema).most == most
+
+
+@pytest.mark.parametrize(
+    ("schema", "total", "untagged"),
+    [
+        pytest.param({"allOf": [ANY]}, 4, 4, id="the way in, and what a scalar costs by itself"),
+        pytest.param(JSON, 6, 6, id="and from what a circle comes back to"),
+        pytest.param(OPTIONAL, 23, 23, id="twice, if two references come to one place"),
+        pytest.param(mutual(10), 393_035, 393_035, id="sixteen times, if more do"),
+        pytest.param(TAGGED, 98, 1_953, id="a tag that cannot be looked up"),
+    ],
+)
+def test_all_ways_to_one_place_are_counted(schema: Schema, total: int, untagged: int) -> None:
+    assert (cost(schema).total, cost(schema).untagged) == (total, untagged)
+
+
+def test_the_tag_is_the_commonest_required_member_with_values() -> None:
+    kinds = [{"properties": {"kind": {"const": kind}, "t": {"const": kind}, "a": ANY}} for kind in "abc"]
+    required: list[Schema] = [{"required": ["t", "a"]}, {"required": ["t", "a"]}, {"required": ["a"]}]
+    schema = {"anyOf": [{**kind, **more} for kind, more in zip(kinds, required, strict=True)]}
+    assert cost(schema).tags == {"t"}
+    assert cost({"anyOf": kinds}).tags == {"kind"}
+
+
+def test_a_schema_may_be_as_wide_as_it_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost_module, "MAX_WAYS", 5)
+    check_schema({"anyOf": [{"const": index} for index in range(20)]})
+    with pytest.raises(BadSchema, match="more than 5 ways"):
+        check_schema(chain(3, {"anyOf": [NEXT, NEXT]}))
+
+
+def test_of_many_children_the_one_visited_most_stands_for_all() -> None:
+    few = Spread({str(index): index for index in range(60)})
+    many = few.combined(Spread({"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}), add)
+    assert few.combined(Spread({"0": 1}), add).named["0"] == 1
+    assert (many.named, many.other) == ({}, 59)
 
 
 @pytest.mark.parametrize(

@@ -56,13 +56,11 @@ def tag_of(document: Document, branches: Sequence[Schema]) -> str | None:
 
 def guard(document: Document, branch: Schema, tag: str | None) -> dict[str, Any]:
     """What the judge can tell `branch` apart by: no value fits `branch` that does not fit this."""
-    types = _types(document, branch, 0)
-    apart: dict[str, Any] = {"type": sorted(types)} if types else {}
     wanted = None if tag is None else _wanted(document, branch, tag)
-    if wanted is not None:
-        apart["properties"] = {tag: {"enum": [value for value in wanted if value is not None]}}
-        apart["required"] = [] if None in wanted else [tag]
-    return apart
+    if wanted is None:
+        return {}
+    values = [value for value in wanted if value is not None]
+    return {"properties": {tag: {"enum": values}}, "required": [] if None in wanted else [tag]}
 
 
 def _wanted(document: Document, branch: Schema, tag: str) -> frozenset[str | int | None] | None:

@@ -80,6 +80,4 @@ def _led(keyword: str, held: Json, *, back: bool = False) -> str:
         elif within in _BRANCHES:
             led.append("if")
         within = "" if named else token
-        if within in DATA:
-            led += tokens
     return resource + mark + "/".join(led)
