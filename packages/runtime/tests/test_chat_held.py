@@ -97,6 +97,7 @@ def test_what_every_chunk_repeats_is_counted_once(chunk: Chunk) -> None:
     stream = ChatStream(ASKED)
     for _ in range(2 * MAX_ANSWER_BYTES // 9_000):
         stream.feed(chunk)
+    assert not stream.finished
 
 
 def test_a_value_that_replaces_another_takes_its_place() -> None:

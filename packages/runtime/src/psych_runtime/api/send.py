@@ -60,9 +60,7 @@ async def send(  # noqa: PLR0913 - the options of a public call
             return None
         if header.terminal is not None or header.stopping:
             raise RunAlreadySettled(run)
-        if not isinstance(content_of_input(record.payload), str):
-            spec = (await store.get_version(header.version_hash)).spec
-            accepted("message", record.payload, spec)
+        await _check_accepted(store, header, record)
         if header.pending >= MAX_PENDING:
             raise QueueFull(run, header.pending)
         records = stamped(store, header, header.head.seq, [record])
@@ -71,6 +69,12 @@ async def send(  # noqa: PLR0913 - the options of a public call
 
     await land(store, decide)
     return record.entry_id
+
+
+async def _check_accepted(store: Store, header: RunHeader, record: QueueEnqueued) -> None:
+    """A text costs no look at the Version."""
+    if not isinstance(content_of_input(record.payload), str):
+        accepted("message", record.payload, (await store.get_version(header.version_hash)).spec)
 
 
 async def interrupt(

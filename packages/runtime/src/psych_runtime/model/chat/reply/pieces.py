@@ -73,6 +73,7 @@ class Pieces:
                 with anyio.CancelScope(deadline=by):
                     return self._counted(await anext(self._body))
             except RequestFailed:
+                # The answer is there: a connection that breaks behind it takes nothing from it.
                 pass
             finally:
                 self._spend(anyio.current_time() - now)

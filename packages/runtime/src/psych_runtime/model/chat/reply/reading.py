@@ -84,6 +84,7 @@ async def _up_to(pieces: Pieces, limit: int) -> bytes:
             if len(read) >= limit:
                 break
     except RequestFailed:
+        # What the status says is an error already; the body only tells more of it.
         pass
     return bytes(read[:limit])
 
