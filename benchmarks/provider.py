@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator, Callable, Generator, Mapping
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
@@ -15,6 +15,15 @@ HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding
 BOMB_HEAD = b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ntransfer-encoding: chunked\r\n\r\n"
 MIB = 1024 * 1024
 AT_ONCE = 64
+# What an event may say, by what it is: the delta that holds so many characters of it.
+DELTAS: Mapping[str, Callable[[str], Mapping[str, object]]] = {
+    "text": lambda said: {"content": said},
+    "reasoning": lambda said: {"reasoning_content": said},
+    "items": lambda said: {"reasoning_details": [{"type": "reasoning.text", "index": 0, "text": said}]},
+    "arguments": lambda said: {
+        "tool_calls": [{"index": 0, "id": "c1", "function": {"name": "look", "arguments": said}}]
+    },
+}
 
 
 @contextmanager
@@ -30,13 +39,13 @@ class Provider:
     def __init__(self, port: int) -> None:
         self.origin = f"http://127.0.0.1:{port}"
 
-    def streams(self, events: int, size: int = 5) -> str:
+    def streams(self, events: int, size: int = 5, kind: str = "text") -> str:
         """The base URL of an API whose every answer has so many events, of so many characters each."""
-        return f"{self.origin}/{events}/{size}"
+        return f"{self.origin}/{kind}/{events}/{size}"
 
     def bomb(self, mebibytes: int) -> str:
         """The URL of a reply that is a thousandth of what it unpacks to."""
-        return f"{self.origin}/{mebibytes}/bomb"
+        return f"{self.origin}/bomb/{mebibytes}/"
 
 
 # --- in the other process ------------------------------------------------------------------------------
@@ -74,12 +83,12 @@ async def _asked(reader: asyncio.StreamReader) -> str:
 
 
 async def _reply(path: str) -> AsyncIterator[bytes]:
-    _, count, kind, *_ = path.split("/")
+    _, kind, count, size, *_ = path.split("/")
     if kind == "bomb":
         yield BOMB_HEAD
         yield _chunked(gzip.compress(bytes(int(count) * MIB), compresslevel=9)) + _chunked(b"")
         return
-    event = _event(delta={"content": "x" * int(kind)}, finish_reason=None)
+    event = _event(delta=DELTAS[kind]("x" * int(size)), finish_reason=None)
     many, rest = divmod(int(count), AT_ONCE)
     yield HEAD
     for _ in range(many):

@@ -17,13 +17,16 @@ from benchmarks.figure import Figure, at_least, at_most
 from benchmarks.provider import MIB, Provider, serving
 from benchmarks.setting import Setting, Side
 from psych_runtime import ModelCallContext, ModelRequest, OpenAICompatibleClient, RunId, Scope
-from psych_runtime.model.assemble import NOBODY, Assembly, numbered
+from psych_runtime.model.assemble import Assembly
+from psych_runtime.testing.assemble import NOBODY, numbered
 from psych_runtime_core.messages import UserMessage
 
 CONTEXT = ModelCallContext(Scope(tenant="acme"), RunId("run_1"), "", "support", 1, 0)
 REQUEST = ModelRequest("gpt-4o", (UserMessage(content="Where is my order?"),))
 BODY = b'{"model":"gpt-4o","stream":true,"messages":[{"role":"user","content":"Where is my order?"}]}'
 SHORT, LARGE = 20, 16 * 1024
+# How long a reply of each kind is measured: all stay below the most that an answer may hold.
+LONGEST = {"text": 100_000, "reasoning": 20_000, "items": 20_000, "arguments": 20_000}
 
 Read = Callable[[str], Coroutine[Any, Any, None]]
 
@@ -32,7 +35,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
     with serving() as provider:
         yield from throughput(setting, provider)
         yield latency(setting, provider)
-        yield growth(setting, provider)
+        yield from growth(setting, provider)
         yield memory(setting, provider)
 
 
@@ -56,14 +59,17 @@ def rate(url: str, events: int, read: Read) -> Side:
     return side
 
 
-def growth(setting: Setting, provider: Provider) -> Figure:
-    late, early = setting.size(100_000, least=2), setting.size(1_000)
+def growth(setting: Setting, provider: Provider) -> Iterator[Figure]:
+    """Chunks late in a reply: where each looked at all that came before it, they would cost a hundredfold."""
+    early = setting.size(1_000)
+    for kind, full in LONGEST.items():
+        late = setting.size(full, least=2)
 
-    def chunk(events: int) -> Side:
-        return lambda: 1e6 * processor_seconds(assembled(provider.streams(events))) / events
+        def chunk(events: int, kind: str = kind) -> Side:
+            return lambda: 1e6 * processor_seconds(assembled(provider.streams(events, kind=kind))) / events
 
-    sides = setting.alternate(chunk(late), chunk(early))
-    return Figure(f"a chunk of {late} / a chunk of {early}", "µs", *sides, at_most(1.5))
+        sides = setting.alternate(chunk(late), chunk(early))
+        yield Figure(f"a chunk of {late}, {kind} / a chunk of {early}", "µs", *sides, at_most(1.5))
 
 
 def processor_seconds(work: Coroutine[Any, Any, None]) -> float:

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from psych_runtime.model.assemble import assemble
+from psych_runtime.testing.assemble import assemble
 from psych_runtime_contract.model import ABSENT, Call, Outcome
 from psych_runtime_contract.model.judging import broken_laws, differences, unequal
 from psych_runtime_contract.model.playing import Played

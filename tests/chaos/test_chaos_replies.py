@@ -6,7 +6,7 @@ import pytest
 
 from psych_runtime import HttpTransport, ModelError, OpenAICompatibleClient
 from psych_runtime.model.chat.reply.stream import ChatStream
-from psych_runtime.model.errors.replies import Asked
+from psych_runtime.model.errors.replies import CallErrors
 from psych_runtime.testing.http_stub import Reply
 from psych_runtime_core.jsonvalue import Json
 from psych_runtime_core.ports.model import StreamDone, TextDelta
@@ -122,7 +122,7 @@ async def test_the_cost_of_a_whole_answer_is_in_its_headers(
     assert Decimal(reply.headers["x-litellm-response-cost"]) == Decimal("0.0021")
     body = reply.json()
     body["usage"].pop("cost", None)
-    done = ChatStream(Asked(provider="litellm", model="relayed"), reply.headers).whole(body)[-1]
+    done = ChatStream(CallErrors(provider="litellm", model="relayed"), reply.headers).whole(body)[-1]
     assert isinstance(done, StreamDone)
     assert done.cost is not None
     assert (done.cost.amount, done.cost.source) == (Decimal("0.0021"), "provider")

@@ -4,7 +4,6 @@ import asyncio
 import json
 import time
 from decimal import Decimal
-from itertools import pairwise
 from threading import Thread
 
 import pytest
@@ -13,7 +12,6 @@ from psych_runtime import (
     EgressEvent,
     HttpTransport,
     InMemoryStore,
-    Limits,
     ModelPrice,
     OpenAICompatibleClient,
     RunId,
@@ -27,14 +25,11 @@ from psych_runtime import (
     interrupt,
     records,
     report,
-    send,
 )
-from psych_runtime.testing.http_stub import HttpStub, Reply, SeenRequest
+from psych_runtime.testing.http_stub import HttpStub
 from psych_runtime_core.records.turn import ModelCallFailed, ModelCallFinished
-from tests.e2e.stage import ACME, agent, at_work, begun, ended, only, registered, seen
+from tests.e2e.stage import ACME, agent, at_work, begun, ended, only, registered
 from tests.e2e.wire import PATH, bodies, event, failed, provider, said, silent
-
-PATIENT = Limits(max_turns=100, max_steps=1_000, repeat_call_threshold=100, repeat_call_hard_stop=200)
 
 
 async def look(n: int) -> str:
@@ -56,31 +51,6 @@ async def test_a_run_with_tools_is_answered_and_priced(store: Store) -> None:
     cost = (await report(store, run_id)).totals.cost
     assert cost is not None
     assert (cost.amount, cost.currency, cost.source) == (Decimal("0.0052"), "USD", "computed")
-
-
-async def test_each_request_extends_the_one_before_over_fifty_turns(store: Store) -> None:
-    """Byte for byte, with parallel calls, a steer, and a Worker that hands over in between."""
-    turns = 50
-
-    def reply(request: SeenRequest) -> Reply:
-        said_so_far = sum(message["role"] == "assistant" for message in json.loads(request.body)["messages"])
-        n = said_so_far + 1
-        return said("Done.") if n > turns else said(calls=[("look", {"n": n}), ("look", {"n": -n})])
-
-    async with provider(reply) as (stub, client):
-        run_id = await begun(store, agent("look", limits=PATIENT))
-        async with at_work(store, client, registered(look)):
-            await seen(store, run_id, lambda state: state.lanes[""].turn >= turns // 2)
-            await send(store, run_id, message="Go on.")
-        async with at_work(store, client, registered(look)):
-            await ended(store, run_id)
-        asked = bodies(stub.requests)
-    assert (await answer(store, run_id)).result() == "Done."
-    # One call may have been cut short by the Worker that stopped, and was made again.
-    distinct = list(dict.fromkeys(asked))
-    assert len(distinct) == turns + 1
-    assert all(after.startswith(before[:-2]) for before, after in pairwise(distinct))
-    assert b"Go on." in distinct[-1]
 
 
 @pytest.mark.parametrize(

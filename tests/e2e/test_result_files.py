@@ -57,7 +57,7 @@ async def test_a_picture_reaches_a_model_that_takes_pictures(store: Store) -> No
     (kept,) = end.attachments
     assert (end.outcome, end.result, kept.data, kept.stored) == ("ok", {"bars": 3}, PNG, "inline")
     assert kept.handle == derive_handle(run_id, end.call_id, 0)
-    text = f'{{"bars":3}}\n[file chart.png: image/png, 4 bytes, {kept.handle}]'
+    text = '{"bars":3}\n[file chart.png: image/png, 4 bytes]'
     picture = ImagePart(media=Media(media_type="image/png", data=PNG))
     assert told(model).content == (TextPart(text=text), picture)
     shown = [message.content for message in (await thread(store, run_id)).messages if message.role == "tool"]
@@ -68,7 +68,7 @@ async def test_what_the_model_does_not_take_is_told_in_words_and_kept(store: Sto
     _, end, model = await drawn(store, lambda: CHART, spec())
     (kept,) = end.attachments
     assert (kept.data, end.media) == (PNG, ())
-    expected = f"[file chart.png: image/png, 4 bytes, {kept.handle}; its content is not shown]"
+    expected = "[file chart.png: image/png, 4 bytes; its content is not shown]"
     assert told(model).content == expected
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from typing import Any
 
 from psych_runtime import OpenAICompatibleClient
@@ -17,9 +18,12 @@ def event(**choice: Any) -> bytes:
     return b"data: " + json.dumps({"choices": [{"index": 0, **choice}]}).encode() + b"\n\n"
 
 
-def said(text: str = "", calls: Sequence[Call] = (), usage: Mapping[str, Any] | None = None) -> Reply:
-    """An answer, whole: its text in two pieces, then its calls."""
-    chunks = [event(delta={"content": piece}) for piece in (text[:3], text[3:]) if piece]
+def said(
+    text: str = "", calls: Sequence[Call] = (), usage: Mapping[str, Any] | None = None, *, thought: str = ""
+) -> Reply:
+    """An answer, whole: its thought, its text in two pieces, then its calls."""
+    chunks = [event(delta={"reasoning_content": thought})] if thought else []
+    chunks += [event(delta={"content": piece}) for piece in (text[:3], text[3:]) if piece]
     for index, (name, arguments) in enumerate(calls):
         function = {"name": name, "arguments": json.dumps(arguments)}
         chunks.append(
@@ -42,9 +46,20 @@ def silent(*chunks: bytes) -> Raw:
     return Raw((head, *chunks) if chunks else (), close="hold")
 
 
+def answer_asked(request: SeenRequest) -> int:
+    """The number of the answer that a request asks for: 1 in a conversation without any."""
+    messages: list[dict[str, Any]] = request.json["messages"]
+    return 1 + [message["role"] for message in messages].count("assistant")
+
+
 def bodies(requests: Sequence[SeenRequest]) -> list[bytes]:
     """What was asked, request by request."""
     return [request.body for request in requests if request.path == PATH]
+
+
+def extend(asked: Sequence[bytes]) -> bool:
+    """Whether each request begins with the one before it, byte for byte, but for the two that close it."""
+    return all(later.startswith(body[:-2]) for body, later in pairwise(asked))
 
 
 @asynccontextmanager

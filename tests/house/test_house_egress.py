@@ -37,7 +37,7 @@ MAKING = {
 
 # What is used outside the seam, and why nothing leaves by it. Types alone need no line.
 OUTSIDE = {
-    (RUNTIME / "model/transient.py", "socket"): "names the error of a failed look-up",
+    (RUNTIME / "failures/classify.py", "socket"): "names the error of a failed look-up",
     (RUNTIME / "testing/http_wire.py", "socket"): "a server of tests: it only listens, on loopback",
     (
         RUNTIME / "testing/sigkill_fork.py",

@@ -1,7 +1,6 @@
 """JSON Schema: which schemas an author may use, and what does not fit them."""
 
 import socket
-import time
 from pathlib import Path
 from typing import Any
 
@@ -174,17 +173,10 @@ def test_long_names_are_cut_in_a_message() -> None:
     assert len(found.message) == 1_000
 
 
-def test_a_hostile_string_costs_no_more_than_its_length() -> None:
+def test_a_string_on_which_backtracking_never_ends_is_judged() -> None:
     hostile = {"pattern": "^(a+)+$"}
-    violations("a", hostile)
-
-    def cost(length: int) -> float:
-        started = time.process_time()
-        for _ in range(20):
-            assert violations("a" * length + "!", hostile)
-        return time.process_time() - started
-
-    assert min(cost(50_000) for _ in range(7)) <= 60 * min(cost(1_000) for _ in range(7))
+    assert violations("a" * 50_000, hostile) == ()
+    assert violations("a" * 50_000 + "!", hostile)
 
 
 def test_a_schema_is_built_once_however_its_keys_are_ordered(monkeypatch: pytest.MonkeyPatch) -> None:

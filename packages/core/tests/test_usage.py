@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from psych_runtime_core.usage import Cost, Usage
+from psych_runtime_core.usage import Cost, Usage, summable
 
 FULL = Usage(
     input=1,
@@ -129,6 +129,27 @@ def test_no_sum_of_costs_is_rounded(parts: list[Decimal]) -> None:
 def test_a_sum_that_cannot_be_exact_is_an_error_and_not_rounded() -> None:
     with pytest.raises(Inexact):
         add(money("1E+40"), money("1E-40"))
+
+
+@pytest.mark.parametrize(
+    ("amount", "held"),
+    [
+        pytest.param("0.0125", "0.0125", id="a price"),
+        pytest.param(
+            "9" * 14 + "." + "9" * 40, "9" * 14 + "." + "9" * 40, id="as many digits as there may be"
+        ),
+        pytest.param("1" + "0" * 14, None, id="a digit more before the point"),
+        pytest.param("1E+14", None, id="the same with an exponent"),
+        pytest.param("1E-41", None, id="a digit more behind it"),
+        pytest.param("0E+9999", "0", id="nothing, written large"),
+        pytest.param("0E-9999", "0", id="nothing, written small"),
+        pytest.param("NaN", None, id="no number"),
+        pytest.param("Infinity", None, id="no end"),
+    ],
+)
+def test_an_amount_is_summable_or_it_is_none(amount: str, held: str | None) -> None:
+    found = summable(Decimal(amount))
+    assert (None if found is None else str(found)) == held
 
 
 def test_two_currencies_do_not_add() -> None:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from psych_runtime.model.assemble import assemble
 from psych_runtime.model.chat.reply.stream import ChatStream
-from psych_runtime.model.errors.replies import Asked
+from psych_runtime.model.errors.replies import CallErrors
+from psych_runtime.testing.assemble import assemble
 from psych_runtime_core.messages import AssistantMessage, OpaquePart, ReasoningPart, RefusalPart, TextPart
 from psych_runtime_core.ports.model import StreamDone, StreamEvent
 
-ASKED = Asked(provider="acme", model="large", secrets=("sk-secret",))
+ERRORS = CallErrors(provider="acme", model="large", secrets=("sk-secret",))
 Chunk = dict[str, Any]
 NO_CHOICES: Chunk = {"choices": []}
 
@@ -51,7 +51,7 @@ def events_of(
     *chunks: object, done: bool = True, headers: Mapping[str, str] | None = None
 ) -> list[StreamEvent]:
     """All events of a reply that ends with `[DONE]`, or without."""
-    stream = ChatStream(ASKED, headers or {})
+    stream = ChatStream(ERRORS, headers or {})
     return [*(event for chunk in chunks for event in stream.feed(chunk)), *stream.end(done)]
 
 

@@ -10,11 +10,6 @@ from psych_runtime.worker.slots import Slots, current_slots
 A, B, C, D = map(RunId, "ABCD")
 
 
-@pytest.fixture
-def seats() -> ExitStack:
-    return ExitStack()
-
-
 def seated(slots: Slots, *runs: RunId) -> ExitStack:
     stack = ExitStack()
     for run in runs:

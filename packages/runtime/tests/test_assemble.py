@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from packages.runtime.tests.model_calls import SOURCE, assembled
-from psych_runtime.model.assemble import MAX_ANSWER_BYTES, MAX_CALLS, MAX_MEDIA_BYTES, assemble
+from psych_runtime.model.assemble import MAX_ANSWER_BYTES, MAX_CALLS, MAX_MEDIA_BYTES
+from psych_runtime.testing.assemble import assemble
 from psych_runtime_core.arguments import MAX_ARGUMENTS_BYTES
 from psych_runtime_core.errors import ModelError, ModelErrorKind
 from psych_runtime_core.ids import RunId, derive_call_id

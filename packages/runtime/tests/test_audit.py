@@ -120,8 +120,13 @@ def lying_prompt() -> Case:
     return Case(log.model_finished("Well.", sent=sent).settled().entries())
 
 
+def announced(tool: str = "act") -> LogBuilder:
+    """A Run whose model has called a tool that has not begun."""
+    return LogBuilder().admitted().attempt().turn().model_started().model_finished(calls=[(tool, ACT)])
+
+
 def unanswered() -> Case:
-    log = LogBuilder().admitted().attempt().turn().model_started().model_finished(calls=[("act", ACT)])
+    log = announced()
     return Case(log.tool_started().unchecked().turn().model_started(turn=2, try_number=1).entries())
 
 
@@ -132,7 +137,7 @@ def wordless() -> Case:
 
 
 def approved_otherwise() -> Case:
-    log = LogBuilder().admitted().attempt().turn().model_started().model_finished(calls=[("wipe", ACT)])
+    log = announced("wipe")
     log.suspended().resumed(approved=False).unchecked().tool_started(decision="approved").tool_finished(
         0, "x"
     )
@@ -155,7 +160,7 @@ def never_ran() -> Case:
 
 
 def ran_unrecorded() -> Case:
-    log = LogBuilder().admitted().attempt().turn().model_started().model_finished(calls=[("act", ACT)])
+    log = announced()
     log.refused().turn().model_started().model_finished("Well.").settled()
     return Case(log.entries(), effects=(invoked(log, 0),))
 
@@ -263,33 +268,11 @@ FURTHER: dict[str, tuple[str, Callable[[], Case]]] = {
     ),
     "settled over an open call": (
         "call_answered_once",
-        lambda: Case(
-            LogBuilder()
-            .admitted()
-            .attempt()
-            .turn()
-            .model_started()
-            .model_finished(calls=[("act", ACT)])
-            .unchecked()
-            .settled("aborted")
-            .entries()
-        ),
+        lambda: Case(announced().unchecked().settled("aborted").entries()),
     ),
     "begun again, unsafe": (
         "unsafe_once",
-        lambda: Case(
-            LogBuilder()
-            .admitted()
-            .attempt()
-            .turn()
-            .model_started()
-            .model_finished(calls=[("act", ACT)])
-            .tool_started()
-            .attempt()
-            .unchecked()
-            .tool_started()
-            .entries()
-        ),
+        lambda: Case(announced().tool_started().attempt().unchecked().tool_started().entries()),
     ),
     "completed after an abort": (
         "abort_beats",

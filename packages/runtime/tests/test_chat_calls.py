@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from packages.runtime.tests.chat_chunks import ASKED, Chunk, call, calls, delta, events_of, finish, read, text
+from packages.runtime.tests.chat_chunks import (
+    ERRORS,
+    Chunk,
+    call,
+    calls,
+    delta,
+    events_of,
+    finish,
+    read,
+    text,
+)
 from psych_runtime.model.assemble import MAX_CALLS
 from psych_runtime.model.chat.reply.arguments import SeenArguments
 from psych_runtime.model.chat.reply.faults import Unreadable
@@ -233,7 +243,7 @@ def test_half_a_character_waits_while_a_call_that_began_goes_on() -> None:
 
 
 def test_a_name_goes_out_with_the_first_arguments_and_once() -> None:
-    stream = ChatStream(ASKED)
+    stream = ChatStream(ERRORS)
     assert stream.feed(calls(call(3, "a", "lo"))) == []
     assert stream.feed(calls(call(3, None, "ok"))) == []
     assert stream.feed(calls(call(3, None, "look", "{"))) == [ToolCallDelta(0, "a", "look", "{")]
@@ -242,7 +252,7 @@ def test_a_name_goes_out_with_the_first_arguments_and_once() -> None:
 
 
 def test_a_call_waits_for_one_that_began_before_it() -> None:
-    stream = ChatStream(ASKED)
+    stream = ChatStream(ERRORS)
     assert stream.feed(calls(call(0, "a"), call(1, "b", "find", "{}"))) == []
     assert stream.feed(text("x")) == [TextDelta("x")]
     first, second = ToolCallDelta(0, "a", "look"), ToolCallDelta(1, "b", "find", "{}")

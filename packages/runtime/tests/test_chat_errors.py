@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psych_runtime.model.errors.replies import Asked, error_of_reply, in_band_error
+from psych_runtime.model.errors.replies import CallErrors, error_of_reply, in_band_error
 from psych_runtime_core.errors import ModelError
 
 KEY = "sk-proj-aB3/xY+9=="
-ASKED = Asked(provider="openai", model="gpt-5", secrets=(KEY,))
+ERRORS = CallErrors(provider="openai", model="gpt-5", secrets=(KEY,))
 
 
 def of_status(status: int, body: object = b"", headers: dict[str, str] | None = None) -> ModelError:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return error_of_reply(status, headers or {}, raw, ASKED)
+    return error_of_reply(status, headers or {}, raw, ERRORS)
 
 
 def in_band(chunk: object, event: str | None = None) -> ModelError:
-    error = in_band_error(chunk, ASKED, event=event)
+    error = in_band_error(chunk, ERRORS, event=event)
     assert error is not None
     return error
 
@@ -235,6 +235,8 @@ PLACES: dict[str, tuple[object, str | None]] = {
     "a text": ({"error": "boom"}, None),
     "in a list": ([error("boom")], None),
     "in a choice": ({"choices": [{"index": 0, "error": {"message": "boom"}}]}, None),
+    "in a choice without a number": ({"choices": [None, {"error": {"message": "boom"}}]}, None),
+    "in a choice numbered in text": ({"choices": [{"index": "0", "error": {"message": "boom"}}]}, None),
     "a text in a choice": ({"choices": [{"error": "boom", "finish_reason": "error"}]}, None),
     "an object of its own": ({"object": "error", "message": "boom", "type": "x"}, None),
     "a detail": ({"detail": "boom"}, None),
@@ -276,7 +278,7 @@ NO_ERRORS: list[object] = [
 
 @pytest.mark.parametrize("chunk", NO_ERRORS, ids=repr)
 def test_a_chunk_without_an_error_has_none(chunk: object) -> None:
-    assert in_band_error(chunk, ASKED) is None
+    assert in_band_error(chunk, ERRORS) is None
 
 
 # --- replies that no model gives -----------------------------------------------------------------------
@@ -335,7 +337,7 @@ def test_the_hint_and_the_id_of_a_reply_are_in_the_error() -> None:
     st.dictionaries(st.text(max_size=20), st.text(max_size=40), max_size=4),
 )
 def test_any_reply_is_an_error_of_a_model(status: int, body: bytes, headers: dict[str, str]) -> None:
-    found = error_of_reply(status, headers, body, ASKED)
+    found = error_of_reply(status, headers, body, ERRORS)
     assert found.message
     assert len(found.message) <= 8_192
 
@@ -357,6 +359,6 @@ json_values = st.recursive(
 
 @given(json_values, st.sampled_from([None, "error", "message"]))
 def test_any_chunk_is_read_without_raising(chunk: object, event: str | None) -> None:
-    found = in_band_error(chunk, ASKED, event=event)
+    found = in_band_error(chunk, ERRORS, event=event)
     assert found is None or found.message
     assert event != "error" or found is not None

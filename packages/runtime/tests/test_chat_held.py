@@ -8,7 +8,17 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from packages.runtime.tests.chat_chunks import ASKED, Chunk, call, calls, delta, events_of, finish, read, text
+from packages.runtime.tests.chat_chunks import (
+    ERRORS,
+    Chunk,
+    call,
+    calls,
+    delta,
+    events_of,
+    finish,
+    read,
+    text,
+)
 from psych_runtime.model.assemble import MAX_ANSWER_BYTES
 from psych_runtime.model.chat.reply import fragments
 from psych_runtime.model.chat.reply.arguments import SeenArguments
@@ -71,7 +81,7 @@ def test_keys_of_a_call_that_goes_on_are_counted_each_time_they_go_out() -> None
 
 def flooded(flood: Flood, most: int) -> None:
     """Read so many bytes of it."""
-    stream = ChatStream(ASKED)
+    stream = ChatStream(ERRORS)
     sent = 0
     for n in itertools.count():
         chunk = flood(n)
@@ -94,14 +104,14 @@ def flooded(flood: Flood, most: int) -> None:
     ],
 )
 def test_what_every_chunk_repeats_is_counted_once(chunk: Chunk) -> None:
-    stream = ChatStream(ASKED)
+    stream = ChatStream(ERRORS)
     for _ in range(2 * MAX_ANSWER_BYTES // 9_000):
         stream.feed(chunk)
     assert not stream.finished
 
 
 def test_a_value_that_replaces_another_takes_its_place() -> None:
-    stream = ChatStream(ASKED)
+    stream = ChatStream(ERRORS)
     for n in range(2 * MAX_ANSWER_BYTES // 9_000):
         stream.feed(details({"index": 0, "state": f"{n}" + "x" * 9_000, "other": None}))
     *_, items, _ = stream.end(True)
@@ -136,7 +146,7 @@ GROWING: dict[str, Flood] = {
 
 @pytest.mark.parametrize("flood", GROWING.values(), ids=GROWING)
 def test_a_late_piece_makes_no_copy_of_what_is_held(flood: Flood) -> None:
-    stream = ChatStream(ASKED)
+    stream = ChatStream(ERRORS)
     tracemalloc.start()
     try:
         made = [allocated(stream, flood(n)) for n in range(3_000)]
@@ -162,7 +172,7 @@ def test_what_repeats_is_read_once_however_many_calls_it_may_repeat(monkeypatch:
             read_texts.append(text)
             super().__init__(text)
 
-    stream = ChatStream(ASKED)
+    stream = ChatStream(ERRORS)
     stream.feed(calls(*(call(None, f"c{i}", "f", f'["{i:03}"]') for i in range(200))))
     monkeypatch.setattr(fragments, "SeenArguments", Seen)
     assert stream.feed(calls(call(None, None, None, '["199"]'))) == []

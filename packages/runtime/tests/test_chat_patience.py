@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from packages.runtime.tests.chat_chunks import ASKED
+from packages.runtime.tests.chat_chunks import ERRORS
 from packages.runtime.tests.client_scenes import chunk, text_of
 from psych_runtime.model.chat.reply import reading
 from psych_runtime.model.chat.reply.pieces import DEFAULT_PATIENCE, Patience, Pieces
@@ -52,7 +52,7 @@ def ended(first: Sequence[Timed], again: Timed | None, pause: float = 0.0) -> tu
 
     async def main() -> float:
         begun = asyncio.get_running_loop().time()
-        how = Reading(ASKED, "http://127.0.0.1", DEFAULT_PATIENCE)
+        how = Reading(ERRORS, "http://127.0.0.1", DEFAULT_PATIENCE)
         async with aclosing(reply_events(replied(timed(first, again)), how, datetime.now(UTC))) as told:
             async for event in told:
                 events.append(event)
@@ -118,7 +118,7 @@ async def in_ones(head: bytes, rest: bytes) -> AsyncGenerator[bytes]:
 
 
 async def read_of(body: AsyncGenerator[bytes]) -> list[StreamEvent]:
-    how = Reading(ASKED, "http://127.0.0.1", DEFAULT_PATIENCE)
+    how = Reading(ERRORS, "http://127.0.0.1", DEFAULT_PATIENCE)
     async with aclosing(reply_events(replied(body), how, datetime.now(UTC))) as told:
         return [event async for event in told]
 

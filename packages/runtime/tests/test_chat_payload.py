@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from packages.runtime.tests.chat_chunks import ASKED
+from packages.runtime.tests.chat_chunks import ERRORS
 from psych_runtime.model.chat.reply.payload import Payload, read_payload
 from psych_runtime_core.errors import ModelError, ModelErrorKind
 
@@ -37,17 +37,17 @@ DEEP = "[" * 100_000
     ],
 )
 def test_an_event_holds_chunks_or_the_end(data: str, payload: Payload) -> None:
-    assert read_payload(data, ASKED) == payload
+    assert read_payload(data, ERRORS) == payload
 
 
 def test_figures_that_are_none_spoil_no_chunk() -> None:
-    (chunk,) = read_payload('{"a": NaN, "b": -Infinity, "c": 1e99999999999999999999}', ASKED).chunks
+    (chunk,) = read_payload('{"a": NaN, "b": -Infinity, "c": 1e99999999999999999999}', ERRORS).chunks
     assert not isinstance(chunk, str)
     assert not any(number.is_finite() for number in chunk.values())
 
 
 def test_half_characters_come_through_to_be_joined() -> None:
-    assert read_payload(r'{"a": "\ud83d"}', ASKED).chunks == ({"a": "\ud83d"},)
+    assert read_payload(r'{"a": "\ud83d"}', ERRORS).chunks == ({"a": "\ud83d"},)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_half_characters_come_through_to_be_joined() -> None:
 )
 def test_what_cannot_be_read_is_shown_in_short(data: str) -> None:
     with pytest.raises(ModelError) as caught:
-        read_payload(data, ASKED)
+        read_payload(data, ERRORS)
     error = caught.value
     assert (error.kind, error.code) == (ModelErrorKind.TRANSIENT, "malformed_event")
     assert data[:5] in error.message

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gc
 import json
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -24,10 +24,11 @@ from packages.runtime.tests.chat_bodies import (
     source,
     terms,
 )
+from packages.runtime.tests.effort import effort_of
 from psych_runtime.model.chat.dialects import DIALECTS
 from psych_runtime.model.chat.request import trail
 from psych_runtime.model.chat.request.limits import MAX_MEDIA, Unsendable
-from psych_runtime.model.chat.request.messages import Terms, WireConversation
+from psych_runtime.model.chat.request.messages import WireConversation
 from psych_runtime_core.messages import (
     ImagePart,
     Media,
@@ -190,9 +191,18 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[Message]:
     return written
 
 
-def test_a_request_writes_its_new_messages_alone(taken: list[Message]) -> None:
-    bodies = {len(said): encoded(said) for said in growing("other", 20)}
-    assert len(taken) == max(bodies)
+def test_of_four_hundred_requests_each_writes_its_new_messages_alone(taken: list[Message]) -> None:
+    for said in growing("other", 400):
+        encoded(said)
+        assert len(taken) == len(said)
+
+
+def test_the_four_hundredth_request_costs_a_hundredth_of_writing_it_from_nothing() -> None:
+    *_, before, said = growing("openai", 400)
+    afresh, where = copied(said), terms("openai")
+    encoded(before, where)
+    after, anew = (effort_of(partial(encoded, each, where)) for each in (said, afresh))
+    assert after <= anew / 100
 
 
 def test_an_equal_message_that_is_another_object_is_written_again(taken: list[Message]) -> None:
@@ -241,23 +251,3 @@ def test_what_was_written_lives_as_long_as_its_conversation() -> None:
     del said
     gc.collect()
     assert len(trails) == before
-
-
-def test_the_four_hundredth_request_costs_a_twentieth_of_writing_it_from_nothing() -> None:
-    where: Terms = terms("openai")
-    said = tuple(growing("openai", 400))
-    encoded(said[-2], where)
-    after = best_of(3, lambda n: encoded(said[-1][: len(said[-2]) + 1 + n], where))
-    copies = [copied(said[-1]) for _ in range(3)]
-    nothing = best_of(3, lambda n: encoded(copies[n], where))
-    assert after <= nothing / 20
-
-
-def best_of(times: int, work: Callable[[int], object]) -> float:
-    """The shortest of several runs, in seconds."""
-    took: list[float] = []
-    for number in range(times):
-        begun = time.perf_counter()
-        work(number)
-        took.append(time.perf_counter() - begun)
-    return min(took)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from packages.runtime.tests.chat_bodies import FOREIGN, conversation, result, source, terms, wire
-from psych_runtime.model.assemble import assemble
 from psych_runtime.model.chat.reply.stream import ChatStream
-from psych_runtime.model.errors.replies import Asked
+from psych_runtime.model.errors.replies import CallErrors
+from psych_runtime.testing.assemble import assemble
 from psych_runtime_core.messages import AssistantMessage
 
 ITEMS = [
@@ -25,7 +25,7 @@ SIGNED = {**CALL, "extra_content": {"google": {"thought_signature": "sig"}}}
 
 def heard(*deltas: dict[str, Any]) -> AssistantMessage:
     """The message of a stream of these deltas."""
-    chat = ChatStream(Asked(provider="other", model="m-1"))
+    chat = ChatStream(CallErrors(provider="other", model="m-1"))
     chunks = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
     events = [event for chunk in chunks for event in chat.feed(chunk)]
     return assemble([*events, *chat.end(True)])

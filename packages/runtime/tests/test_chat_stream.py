@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from packages.runtime.tests.chat_chunks import (
-    ASKED,
+    ERRORS,
     NO_CHOICES,
     Chunk,
     call,
@@ -252,7 +252,7 @@ def test_a_word_that_breaks_an_answer_off_is_shown_without_a_secret() -> None:
 
 
 def test_usage_after_the_end_counts_and_text_does_not() -> None:
-    stream = ChatStream(ASKED)
+    stream = ChatStream(ERRORS)
     assert stream.feed(text("Hello")) == [TextDelta("Hello")]
     before = stream.finished
     stream.feed(finish())
@@ -303,7 +303,7 @@ def test_an_error_in_the_reply_is_never_an_answer(chunks: list[object], kind: Mo
 def test_an_event_named_error_is_one_whatever_it_holds() -> None:
     for payload in ({"message": "down"}, "we are down"):
         with pytest.raises(ModelError, match="down"):
-            ChatStream(ASKED).feed(payload, event="error")
+            ChatStream(ERRORS).feed(payload, event="error")
 
 
 @pytest.mark.parametrize("nothing", [None, {}, ""], ids=["null", "empty object", "empty text"])
@@ -321,7 +321,7 @@ def test_a_whole_reply_gives_the_events_of_a_stream() -> None:
         call(None, None, "find"),
     ]
     reply: dict[str, Any] = {**message(content="Hello", reasoning="Hm.", tool_calls=entries), "usage": USED}
-    events = ChatStream(ASKED).whole(reply)
+    events = ChatStream(ERRORS).whole(reply)
     mark = ReasoningDelta("", {"field": "reasoning"})
     assert events[:3] == [ReasoningDelta("Hm."), mark, TextDelta("Hello")]
     told = read(reply)
@@ -341,7 +341,7 @@ def test_a_whole_reply_gives_the_events_of_a_stream() -> None:
 )
 def test_a_whole_reply_that_is_no_answer(reply: object, kind: ModelErrorKind, code: str) -> None:
     with pytest.raises(ModelError) as caught:
-        ChatStream(ASKED).whole(reply)
+        ChatStream(ERRORS).whole(reply)
     assert (caught.value.kind, caught.value.code) == (kind, code)
 
 
@@ -362,5 +362,5 @@ def nested(depth: int) -> object:
 )
 def test_what_is_nested_too_deeply_to_keep_is_malformed(chunk: Chunk) -> None:
     with pytest.raises(ModelError) as caught:
-        ChatStream(ASKED).feed(chunk)
+        ChatStream(ERRORS).feed(chunk)
     assert (caught.value.kind, caught.value.code) == (ModelErrorKind.TRANSIENT, "malformed_event")

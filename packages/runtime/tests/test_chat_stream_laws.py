@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import time
-import tracemalloc
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from decimal import Decimal
 from functools import partial
 from itertools import count, cycle
 from typing import Any, cast
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from packages.runtime.tests.chat_chunks import (
-    ASKED,
+    ERRORS,
     Chunk,
     call,
     calls,
@@ -27,8 +23,8 @@ from packages.runtime.tests.chat_chunks import (
     finish,
     text,
 )
-from psych_runtime.model.assemble import assemble
 from psych_runtime.model.chat.reply.stream import ChatStream
+from psych_runtime.testing.assemble import assemble
 from psych_runtime_core.errors import ModelError
 from psych_runtime_core.messages import AssistantMessage
 from psych_runtime_core.ports.model import (
@@ -156,10 +152,10 @@ def test_a_spoilt_reply_is_a_lawful_stream_or_a_model_error(data: st.DataObject)
 
 @given(st.lists(STRANGE, max_size=3), st.booleans())
 def test_the_documents_of_a_stranger_raise_nothing_else(documents: list[Any], done: bool) -> None:
-    stream = ChatStream(ASKED)
+    stream = ChatStream(ERRORS)
     for document in documents:
         assert isinstance(told(partial(stream.feed, document)), list | ModelError)
-        assert isinstance(told(partial(ChatStream(ASKED).whole, document)), list | ModelError)
+        assert isinstance(told(partial(ChatStream(ERRORS).whole, document)), list | ModelError)
     assert isinstance(told(partial(stream.end, done)), list | ModelError)
 
 
@@ -198,45 +194,3 @@ def test_a_good_reply_is_lawful_and_says_all_of_it() -> None:
     message = assemble(events)
     assert (message.text, message.refusal, message.reasoning) == ("Hello", "No.", "Hm.")
     assert [one.name for one in message.tool_calls] == ["look", "find", "old"]
-
-
-# --- cost ----------------------------------------------------------------------------------------------
-
-LONG: dict[str, Callable[[int], Chunk]] = {
-    "text": lambda _: text("word "),
-    "reasoning": lambda _: delta(reasoning_content="word "),
-    "details": lambda _: delta(reasoning_details=[{"type": "reasoning.text", "index": 0, "text": "w"}]),
-    "details without an index": lambda _: delta(reasoning_details=[{"type": "reasoning.text", "text": "w"}]),
-    "arguments": lambda n: calls(call(0, None, None if n else "f", "x]}" if n else '{"a":"')),
-    "arguments, named": lambda n: calls(call(0, None, "f", "{} " if n else '["')),
-    "usage": lambda n: {**text("w"), "usage": {"prompt_tokens": 7, "completion_tokens": n}},
-}
-
-
-def seconds(chunks: list[Chunk]) -> float:
-    stream, begun = ChatStream(ASKED), time.process_time()
-    for chunk in chunks:
-        stream.feed(chunk)
-    stream.end(True)
-    return time.process_time() - begun
-
-
-@pytest.mark.parametrize("kind", LONG)
-def test_a_chunk_of_a_long_reply_costs_what_one_of_a_short_reply_does(kind: str) -> None:
-    short, long = [LONG[kind](n) for n in range(1_000)], [LONG[kind](n) for n in range(10_000)]
-    # What else runs on the machine only ever adds: the least of a few is the cost.
-    assert min(seconds(long) for _ in range(2)) / 10 <= 3 * min(seconds(short) for _ in range(3))
-
-
-def test_a_stream_that_nobody_keeps_takes_no_memory() -> None:
-    stream = ChatStream(ASKED)
-    stream.feed(calls(call(0, "a", "f", '{"a": "')))
-    piece = "x" * 1_000
-    tracemalloc.start()
-    try:
-        for _ in range(1_000):
-            stream.feed(calls(call(0, None, None, piece)))
-            stream.feed({**text(piece), "usage": {"prompt_tokens": Decimal(1)}})
-        assert tracemalloc.get_traced_memory()[1] < 100_000
-    finally:
-        tracemalloc.stop()

@@ -6,7 +6,17 @@ from decimal import Decimal
 
 import pytest
 
-from packages.runtime.tests.chat_chunks import ASKED, Chunk, call, calls, delta, events_of, finish, read, text
+from packages.runtime.tests.chat_chunks import (
+    ERRORS,
+    Chunk,
+    call,
+    calls,
+    delta,
+    events_of,
+    finish,
+    read,
+    text,
+)
 from psych_runtime.model.assemble import MAX_ANSWER_BYTES
 from psych_runtime.model.chat.reply.stream import ChatStream
 from psych_runtime_core.errors import ModelError
@@ -172,7 +182,7 @@ def test_blocks_alone_are_shown() -> None:
 
 
 def test_reasoning_that_nobody_could_keep_is_refused() -> None:
-    stream = ChatStream(ASKED)
+    stream = ChatStream(ERRORS)
     piece = details({"type": "reasoning.text", "index": 0, "format": "f" * 100, "text": "x" * 60_000})
     for _ in range(MAX_ANSWER_BYTES // 60_000):
         stream.feed(piece)
@@ -182,7 +192,7 @@ def test_reasoning_that_nobody_could_keep_is_refused() -> None:
 
 
 def test_what_every_piece_of_an_item_repeats_is_kept_once() -> None:
-    stream = ChatStream(ASKED)
+    stream = ChatStream(ERRORS)
     for _ in range(30_000):
         stream.feed(details({"type": "reasoning.text", "index": 0, "format": "f" * 100, "text": "x"}))
     *_, items, _end = stream.end(True)

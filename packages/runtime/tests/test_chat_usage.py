@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from packages.runtime.tests.chat_chunks import NO_CHOICES, Chunk, choice, finish, money, read, text
-from psych_runtime.model.chat.reply.numbers import amount_of, count_of
 from psych_runtime.model.chat.reply.usage import usage_of
+from psych_runtime.model.numbers import amount_of, count_of
 from psych_runtime_core.usage import Cost, Usage
 
 SEVEN = {"prompt_tokens": 7, "completion_tokens": 2}
@@ -241,6 +241,7 @@ def test_any_figures_give_a_usage_that_holds_its_details_or_none(
         pytest.param(used(cost=Decimal("0." + "1" * 41)), None, id="U16 41 digits"),
         pytest.param(used(cost=Decimal("1e-400")), None, id="U16 digits in an exponent"),
         pytest.param(used(cost=Decimal("0." + "1" * 40)), "0." + "1" * 40, id="U16 40 digits"),
+        pytest.param(used(cost=Decimal("7." + "1" * 40)), "7." + "1" * 40, id="U16 40 behind the point"),
     ],
 )
 def test_a_cost_is_exact_or_not_known(chunk: Chunk, amount: str | None) -> None:

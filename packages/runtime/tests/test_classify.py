@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from psych_runtime.model.errors.replies import Asked, error_of_reply
-from psych_runtime.model.transient import classify
+from psych_runtime.failures.classify import classify
+from psych_runtime.model.errors.replies import CallErrors, error_of_reply
 from psych_runtime_core.errors import (
     AccessDenied,
     ConversationError,
@@ -117,7 +117,7 @@ def test_an_error_has_one_kind(error: BaseException, kind: str) -> None:
 @pytest.mark.parametrize("status", range(400, 600))
 def test_a_status_means_the_same_on_an_error_of_any_sdk_as_in_a_reply(status: int) -> None:
     kind, _ = classify(StatusError(status))
-    reply = error_of_reply(status, {}, b"", Asked(provider="p", model="m"))
+    reply = error_of_reply(status, {}, b"", CallErrors(provider="p", model="m"))
     assert kind.value == reply.kind.value
 
 

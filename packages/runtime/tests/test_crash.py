@@ -22,15 +22,18 @@ from psych_runtime.testing import (
     Scenario,
     ScenarioNotDeterministic,
     ScenarioStuck,
+    VirtualClock,
     approve_all,
     crash_everywhere,
     deny_all,
     outside,
+    run_virtual,
     say,
     sigkill_everywhere,
     stop,
 )
 from psych_runtime.testing.crash import chosen
+from psych_runtime.testing.play import Pace, play
 from psych_runtime.testing.scenario import People
 from psych_runtime.testing.switch import Points
 from psych_runtime.testing.verdict import log_table
@@ -262,7 +265,10 @@ def test_people_answer_through_every_crash(people: People) -> None:
 
 def test_people_stop_a_run_through_every_crash() -> None:
     scenario = Scenario(SPEC, tools, paying, acts=(stop(lambda state: bool(state.calls)),))
-    crash_everywhere(scenario, limit=40)
+    store = InMemoryStore(clock=VirtualClock())
+    undisturbed = run_virtual(lambda: play(scenario, store, Pace()))
+    assert [run.header.terminal for run in undisturbed.runs] == ["aborted"]
+    assert crash_everywhere(scenario, limit=40).points > 20
 
 
 def test_people_are_asked_once_about_each_wait() -> None:

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from packages.runtime.tests.chat_chunks import ASKED, choice, events_of, finish, text
+from packages.runtime.tests.chat_chunks import ERRORS, choice, events_of, finish, text
 from packages.runtime.tests.client_scenes import EVENT_STREAM, Vault, event, failing, heard, serving, streamed
-from psych_runtime.model.errors.replies import Asked, error_of_reply
+from psych_runtime.model.errors.replies import CallErrors, error_of_reply
 from psych_runtime.model.errors.words import cleaned, masked
 from psych_runtime.testing.http_stub import Reply
 from psych_runtime_core.errors import ModelError, ModelErrorKind
 from psych_runtime_core.ports.model import ModelCallContext, StreamDone
 
 KEY = "sk-SECRET-1234567890"
-HIDING = Asked(provider="openai", model="gpt-5", secrets=(KEY,))
+HIDING = CallErrors(provider="openai", model="gpt-5", secrets=(KEY,))
 
 CASES: dict[str, Callable[[str], str]] = {
     "as it is": str,
@@ -78,8 +78,10 @@ async def test_the_end_of_an_answer_names_no_secret(case: Callable[[str], str]) 
 
 
 def test_a_short_secret_may_stand_in_a_name_by_chance() -> None:
-    assert Asked(provider="p", model="m", secrets=("ollama", "")).masked("ollama/llama4") == "ollama/llama4"
-    assert Asked(provider="p", model="m", secrets=("12345678",)).masked("id-12345678") == "id-***"
+    assert (
+        CallErrors(provider="p", model="m", secrets=("ollama", "")).masked("ollama/llama4") == "ollama/llama4"
+    )
+    assert CallErrors(provider="p", model="m", secrets=("12345678",)).masked("id-12345678") == "id-***"
 
 
 # --- all that a client sends ----------------------------------------------------------------------------
@@ -145,4 +147,4 @@ def test_a_code_is_no_longer_than_a_record_keeps_it(word: str) -> None:
     ("code", "kept"), [("idle", 4), ("c" * 128, 128), ("c" * 129, 128), (None, 0), ("", 0)], ids=repr
 )
 def test_a_code_of_ours_is_kept_and_a_long_one_is_cut(code: str | None, kept: int) -> None:
-    assert len(ASKED.error(ModelErrorKind.TRANSIENT, "x", code=code).code or "") == kept
+    assert len(ERRORS.of_ours(ModelErrorKind.TRANSIENT, "x", code=code).code or "") == kept

@@ -19,11 +19,10 @@ from psych_runtime_core.ports.egress import EgressEvent
 
 
 @pytest.fixture
-async def stub() -> AsyncIterator[HttpStub]:
-    async with HttpStub() as stub:
-        stub.on("POST", "/in", Reply(status=302, headers={"location": "/out?token=t0ken"}))
-        stub.on("GET", "/out", Reply(body=b"x" * 7))
-        yield stub
+def stub(stub: HttpStub) -> HttpStub:
+    stub.on("POST", "/in", Reply(status=302, headers={"location": "/out?token=t0ken"}))
+    stub.on("GET", "/out", Reply(body=b"x" * 7))
+    return stub
 
 
 async def test_each_hop_is_told_once_and_nothing_of_what_it_carried(stub: HttpStub) -> None:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import gzip
 import tracemalloc
 import zlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import aclosing
 from functools import cache
 from typing import Any, TypeAlias
 
 import anyio
-import anyio.lowlevel
 import pytest
 
 from packages.runtime.tests.egress_packing import PACK, br
-from packages.runtime.tests.egress_scenes import ANN, ASKED, Audit
+from packages.runtime.tests.egress_scenes import ANN, ASKED, Audit, turns_of_others
 from psych_runtime.egress.transport import HttpTransport
 from psych_runtime.testing.http_stub import HttpStub, Raw, Reply, SeenRequest
 from psych_runtime_core.errors import RequestFailed, ResponseTooLarge
@@ -28,12 +27,6 @@ def twice(data: bytes) -> bytes:
 
 
 WAYS_TO_PACK = {**PACK, "gzip, br": twice}
-
-
-@pytest.fixture
-async def stub() -> AsyncIterator[HttpStub]:
-    async with HttpStub() as stub:
-        yield stub
 
 
 async def by_request(transport: HttpTransport, url: str, **options: Any) -> bytes:
@@ -264,21 +257,7 @@ async def test_an_upgrade_hands_nobody_the_bare_connection(stub: HttpStub) -> No
 
 async def test_others_run_while_a_little_unpacks_to_much(stub: HttpStub) -> None:
     stub.on("GET", "/", packed("gzip", bomb("gzip")))
-    ticks = 0
-
-    async def tick() -> None:
-        nonlocal ticks
-        while True:
-            ticks += 1
-            await anyio.lowlevel.checkpoint()
-
-    async with (
-        anyio.create_task_group() as group,
-        HttpTransport().stream(
-            "GET", stub.url, configured=(stub.url,), max_response_bytes=None, **ASKED
-        ) as response,
-    ):
-        group.start_soon(tick)
-        seen = [ticks async for _ in response.aiter_bytes()]
-        assert len(set(seen)) == len(seen) >= 24
-        group.cancel_scope.cancel()
+    options: dict[str, Any] = {"configured": (stub.url,), "max_response_bytes": None, **ASKED}
+    async with turns_of_others() as turns, HttpTransport().stream("GET", stub.url, **options) as response:
+        seen = [turns() async for _ in response.aiter_bytes()]
+    assert len(set(seen)) == len(seen) >= 24

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from ipaddress import ip_address
 from typing import Any
 
@@ -22,10 +22,9 @@ NAMED = "http://api.example.com/"
 
 
 @pytest.fixture
-async def stub() -> AsyncIterator[HttpStub]:
-    async with HttpStub() as stub:
-        stub.on("GET", "/", Reply(body=b"here"))
-        yield stub
+def stub(stub: HttpStub) -> HttpStub:
+    stub.on("GET", "/", Reply(body=b"here"))
+    return stub
 
 
 ERRORS: list[BaseException] = [

@@ -24,11 +24,10 @@ SOON = 0.05
 
 
 @pytest.fixture
-async def stub() -> AsyncIterator[HttpStub]:
-    async with HttpStub() as stub:
-        for method in ("GET", "POST"):
-            stub.on(method, "/", Reply(body=b"here"))
-        yield stub
+def stub(stub: HttpStub) -> HttpStub:
+    for method in ("GET", "POST"):
+        stub.on(method, "/", Reply(body=b"here"))
+    return stub
 
 
 @pytest.fixture

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
@@ -14,7 +13,7 @@ import anyio.lowlevel
 import httpcore2
 import pytest
 
-from packages.runtime.tests.egress_scenes import ASKED
+from packages.runtime.tests.egress_scenes import ASKED, turns_of_others
 from psych_runtime.egress.codings import PIECE_BYTES
 from psych_runtime.egress.hop import Hop, hop_of_this_task
 from psych_runtime.egress.sse import server_events
@@ -27,29 +26,6 @@ from psych_runtime_core.errors import RequestFailed, ResponseTooLarge
 
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
 INTERIM = b"HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n"
-
-
-@pytest.fixture
-async def stub() -> AsyncIterator[HttpStub]:
-    async with HttpStub() as stub:
-        yield stub
-
-
-@asynccontextmanager
-async def turns_of_others() -> AsyncGenerator[Callable[[], int]]:
-    """How often another task has run so far."""
-    ticks = 0
-
-    async def tick() -> None:
-        nonlocal ticks
-        while True:
-            ticks += 1
-            await anyio.lowlevel.checkpoint()
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(tick)
-        yield lambda: ticks
-        group.cancel_scope.cancel()
 
 
 def longest_run(ticks: list[int]) -> int:

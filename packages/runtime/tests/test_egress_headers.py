@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -23,11 +22,10 @@ OTHERS = Scope(tenant="globex", principal="ann")
 
 
 @pytest.fixture
-async def stub() -> AsyncIterator[HttpStub]:
-    async with HttpStub() as stub:
-        for method in ("GET", "POST"):
-            stub.on(method, "/", Reply(body=b"here", headers={"set-cookie": "session=theirs; Path=/"}))
-        yield stub
+def stub(stub: HttpStub) -> HttpStub:
+    for method in ("GET", "POST"):
+        stub.on(method, "/", Reply(body=b"here", headers={"set-cookie": "session=theirs; Path=/"}))
+    return stub
 
 
 async def test_what_is_laid_under_the_headers_of_a_caller(stub: HttpStub) -> None:

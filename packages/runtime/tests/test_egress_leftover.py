@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
@@ -21,12 +20,6 @@ POISON = b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\npoison"
 LENGTH = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nhere"
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nhere\r\n0\r\n\r\n"
 EMPTY = b"HTTP/1.1 204 No Content\r\n\r\n"
-
-
-@pytest.fixture
-async def stub() -> AsyncIterator[HttpStub]:
-    async with HttpStub() as stub:
-        yield stub
 
 
 async def asked_by(transport: HttpTransport, url: str, principal: str, method: str = "GET") -> bytes:

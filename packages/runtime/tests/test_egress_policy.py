@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psych_runtime.egress.judge import judges_addresses
-from psych_runtime.egress.policy import AllOf, AllowAllEgress, DenyAllEgress, PublicOnly
+from psych_runtime.egress.policy import AllOf, AllowAllEgress, DenyAllEgress, PublicOnly, judges_addresses
 from psych_runtime.egress.target import hop_of
 from psych_runtime_core.ports.egress import EgressDecision, EgressPolicy, EgressRequest, IPAddress
 from psych_runtime_core.scope import Scope

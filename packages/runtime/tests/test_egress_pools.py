@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
@@ -19,10 +18,9 @@ from psych_runtime_core.scope import Scope
 
 
 @pytest.fixture
-async def stub() -> AsyncIterator[HttpStub]:
-    async with HttpStub() as stub:
-        stub.on("GET", "/", Reply(body=b"here"))
-        yield stub
+def stub(stub: HttpStub) -> HttpStub:
+    stub.on("GET", "/", Reply(body=b"here"))
+    return stub
 
 
 async def ask(transport: HttpTransport, stub: HttpStub, tenant: str = "acme", **options: Any) -> int:
@@ -108,9 +106,15 @@ async def test_closing_a_client_leaves_the_connections_of_others(stub: HttpStub)
 
 
 async def test_a_transport_that_nobody_holds_takes_its_connections_along(stub: HttpStub) -> None:
-    await ask(HttpTransport(), stub)
-    gc.collect()
-    assert not [pool for pool in gc.get_objects() if isinstance(pool, pools.SharedPool)]
+    def there() -> list[object]:
+        gc.collect()
+        return [pool for pool in gc.get_objects() if isinstance(pool, pools.SharedPool)]
+
+    transport = HttpTransport()
+    await ask(transport, stub)
+    assert len(there()) == 1
+    del transport
+    assert there() == []
 
 
 @pytest.mark.parametrize(

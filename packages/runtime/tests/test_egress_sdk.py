@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import openai
@@ -24,12 +23,6 @@ ANSWER: dict[str, Json] = {
     "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "hello"}}],
 }
 PATH = "/v1/chat/completions"
-
-
-@pytest.fixture
-async def stub() -> AsyncIterator[HttpStub]:
-    async with HttpStub() as stub:
-        yield stub
 
 
 def sdk(stub: HttpStub, transport: HttpTransport, *, configured: bool = True) -> openai.AsyncOpenAI:

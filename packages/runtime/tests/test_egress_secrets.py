@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -37,12 +36,6 @@ ECHOES = {
     "a trailer": b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n%b here\r\n\r\n",
     "a packed body": b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n\r\n%b",
 }
-
-
-@pytest.fixture
-async def stub() -> AsyncIterator[HttpStub]:
-    async with HttpStub() as stub:
-        yield stub
 
 
 def shown(error: BaseException) -> str:

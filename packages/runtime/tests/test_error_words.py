@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psych_runtime.model.errors.replies import Asked, error_of_reply, in_band_error
+from psych_runtime.model.errors.replies import CallErrors, error_of_reply, in_band_error
 from psych_runtime.model.errors.words import cleaned, excerpt
 from psych_runtime_core.errors import ModelError, ModelErrorKind
 
 KEY = 'sk-proj-aB3/xY+9=="é'
-ASKED = Asked(provider="openai", model="gpt-5", secrets=(KEY,))
+ERRORS = CallErrors(provider="openai", model="gpt-5", secrets=(KEY,))
 
 
 def refused(body: object, status: int = 400) -> ModelError:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return error_of_reply(status, {}, raw, ASKED)
+    return error_of_reply(status, {}, raw, ERRORS)
 
 
 WORDS: dict[str, tuple[object, str]] = {
@@ -83,10 +83,12 @@ def test_a_large_page_becomes_a_short_message() -> None:
 
 
 def test_an_error_of_ones_own_says_what_to_do_by_its_code_and_else_by_its_kind() -> None:
-    found = ASKED.error(ModelErrorKind.PERMANENT, f"It is too large, {KEY}.", code="answer_too_large")
+    found = ERRORS.of_ours(ModelErrorKind.PERMANENT, f"It is too large, {KEY}.", code="answer_too_large")
     assert (found.provider, found.model, found.status) == ("openai", "gpt-5", None)
     assert found.message == "It is too large, ***. (openai, gpt-5) Ask for less at a time."
-    assert ASKED.error(ModelErrorKind.TRANSIENT, "x", code="idle").message.endswith("Asking again can help.")
+    assert ERRORS.of_ours(ModelErrorKind.TRANSIENT, "x", code="idle").message.endswith(
+        "Asking again can help."
+    )
 
 
 # --- a credential that is echoed -------------------------------------------------------------------------
@@ -112,7 +114,7 @@ ECHOES: dict[str, object] = {
 @pytest.mark.parametrize("status", [401, 200, 302])
 def test_an_echoed_credential_is_nowhere_in_an_error(body: object, status: int) -> None:
     chunk = body.decode() if isinstance(body, bytes) else body
-    for found in (refused(body, status), in_band_error(chunk, ASKED, event="error")):
+    for found in (refused(body, status), in_band_error(chunk, ERRORS, event="error")):
         assert found is not None
         told = f"{found!r} {vars(found)}"
         assert not [
@@ -133,7 +135,7 @@ def test_no_piece_of_a_credential_is_left_where_a_long_text_is_cut() -> None:
 
 
 def test_a_credential_is_not_in_a_repr_and_an_empty_one_masks_nothing() -> None:
-    assert KEY not in repr(ASKED)
+    assert KEY not in repr(ERRORS)
     assert cleaned("as it is", ("",)) == "as it is"
 
 

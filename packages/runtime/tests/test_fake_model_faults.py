@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from packages.runtime.tests.model_calls import answer, context, events, request, text
-from psych_runtime.model.transient import classify
+from psych_runtime.failures.classify import classify
 from psych_runtime.testing.clock import FakeClock
 from psych_runtime.testing.fake_model import FakeModel
 from psych_runtime.testing.virtual import VirtualClock, run_virtual

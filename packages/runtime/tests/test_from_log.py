@@ -18,8 +18,9 @@ from packages.core.tests.stories import PRICE, USAGE, Story, begun, erased, rich
 from packages.core.tests.tape import Tape
 from packages.core.tests.world import World
 from packages.runtime.tests.model_calls import events, request, text
-from psych_runtime.model.assemble import NOBODY, Answer, Assembly, assemble
-from psych_runtime.model.transient import classify
+from psych_runtime.failures.classify import classify
+from psych_runtime.model.assemble import Answer, Assembly
+from psych_runtime.testing.assemble import NOBODY, assemble
 from psych_runtime.testing.fake_model import FakeModel, LogMismatch
 from psych_runtime.testing.logged_calls import said
 from psych_runtime.testing.virtual import VirtualClock, run_virtual

@@ -362,13 +362,16 @@ def agree(usage: Usage, at: datetime) -> int:
     return known
 
 
-@pytest.mark.parametrize("tier", ["default", "flex", "priority", "fast", "batch", "Priority", ""], ids=repr)
+@pytest.mark.parametrize("tier", ["default", "flex", "priority", "fast", "batch", ""], ids=repr)
 def test_every_tier_costs_what_the_package_says(tier: str) -> None:
-    usage = Usage(input=150_000, output=100)
+    usage, known = Usage(input=150_000, output=100), 0
     for provider, text, row in rows():
         if row.price_variants:
             cost = compute_cost(usage, PRICES.price_for(text, provider=provider.id, at=NOW, tier=tier), text)
-            assert cost is None or cost.amount == judged(usage, row, provider, NOW, tier), (provider.id, text)
+            if cost is not None:
+                known += 1
+                assert cost.amount == judged(usage, row, provider, NOW, tier), (provider.id, text)
+    assert known > 10
 
 
 @pytest.mark.parametrize("tier", ["weird", "scale", "Priority", "fast ", "\0"], ids=repr)

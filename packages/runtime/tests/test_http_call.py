@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import AsyncGenerator
 from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
@@ -17,8 +16,8 @@ from packages.runtime.tests.http_scenes import ANN, START, Calls, context_in, ht
 from psych_runtime.egress.transport import HttpTransport
 from psych_runtime.secrets.in_memory import InMemorySecretResolver
 from psych_runtime.testing.http_stub import HttpStub, Raw, Reply
-from psych_runtime.tools.calls import CallFailed, EndUnseen
 from psych_runtime.tools.context import ToolContext
+from psych_runtime.tools.failures import CallFailed, EndUnseen
 from psych_runtime.tools.http.endpoint import HttpEndpoint
 from psych_runtime.tools.output import File
 from psych_runtime.tools.problem import Problem
@@ -29,12 +28,6 @@ from psych_runtime_core.records.facts import ToolFailure
 from psych_runtime_core.scope import Scope
 
 JSON = {"content-type": "application/json"}
-
-
-@pytest.fixture
-async def stub() -> AsyncGenerator[HttpStub]:
-    async with HttpStub() as stub:
-        yield stub
 
 
 def failure(error: BaseException) -> ToolFailure:
@@ -348,7 +341,7 @@ async def test_no_value_reaches_another_path_host_or_query(stub: HttpStub, x: st
     assert await code() == 1
     (seen,) = stub.requests[before:]
     assert seen.path.count("/") == 3
-    values_of_k: list[str] = y if isinstance(y, list) else [y]
+    values_of_k: list[str] = [y] if isinstance(y, str) else y
     assert seen.params == [("k", each) for each in values_of_k]
     assert seen.headers["host"] == stub.url.removeprefix("http://")
     assert seen.headers["x-z"] == z.strip()

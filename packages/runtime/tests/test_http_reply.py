@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from psych_runtime.secrets.masks import NO_MASKS, Masks
-from psych_runtime.tools.calls import CallFailed, EndUnseen
+from psych_runtime.tools.failures import CallFailed, EndUnseen
 from psych_runtime.tools.http.ending import HttpEnd
 from psych_runtime.tools.http.reply import HttpReply, excerpt_of, value_of
 from psych_runtime.tools.http.tries import Tried

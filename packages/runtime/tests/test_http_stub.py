@@ -17,12 +17,6 @@ RAW_OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
 @pytest.fixture
-async def stub() -> AsyncIterator[HttpStub]:
-    async with HttpStub() as serving:
-        yield serving
-
-
-@pytest.fixture
 async def client(stub: HttpStub) -> AsyncIterator[httpx2.AsyncClient]:
     async with httpx2.AsyncClient(base_url=stub.url, trust_env=False, timeout=5) as made:
         yield made

@@ -26,7 +26,7 @@ from psych_runtime.egress.transport import HttpTransport
 from psych_runtime.model.chat.call import Call, call_events
 from psych_runtime.model.chat.endpoint import endpoint_of
 from psych_runtime.model.chat.reply.pieces import DEFAULT_PATIENCE, Patience, Pieces
-from psych_runtime.model.errors.replies import Asked
+from psych_runtime.model.errors.replies import CallErrors
 from psych_runtime.model.openai_compatible import OpenAICompatibleClient
 from psych_runtime.testing.http_stub import HttpStub, Piece
 from psych_runtime_core.errors import ModelErrorKind, RequestFailed
@@ -87,7 +87,7 @@ async def read(*pieces: Piece, patience: Patience) -> AsyncGenerator[tuple[list[
         call = Call(
             endpoint=endpoint_of(f"{stub.url}/v1"),
             scope=Scope(tenant="acme"),
-            asked=Asked(provider="other", model="m-1"),
+            errors=CallErrors(provider="other", model="m-1"),
             credential=None,
             headers={},
             query={},

@@ -10,12 +10,7 @@ import pytest
 HIDE = """
 import sys
 
-class Hidden:
-    def find_spec(self, name, path=None, target=None):
-        if name == "genai_prices":
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-sys.meta_path.insert(0, Hidden())
+sys.modules["genai_prices"] = None
 """
 ASK = """
 from datetime import UTC, datetime
@@ -27,7 +22,7 @@ AT = datetime(2026, 1, 2, tzinfo=UTC)
 def python(program: str) -> str:
     """What a fresh interpreter prints."""
     done = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.strip()
 
 
@@ -61,10 +56,19 @@ print(from_package.currency, threading.active_count(), data_snapshot._custom_sna
     assert python(program) == "USD 1 None"
 
 
-def test_prices_without_their_package_name_the_extra() -> None:
+@pytest.mark.parametrize(
+    "made",
+    [
+        pytest.param("GenaiPrices()", id="as it is"),
+        pytest.param("GenaiPrices(provider='openai')", id="of one provider"),
+        pytest.param("GenaiPrices(overrides={'m': ModelPrice(1, 2)})", id="under prices of one's own"),
+    ],
+)
+def test_prices_that_are_asked_for_without_their_package_are_refused_when_they_are_made(made: str) -> None:
     program = f"""{HIDE}{ASK}
+from psych_runtime_core.ports.prices import ModelPrice
 try:
-    GenaiPrices(provider="openai").price_for("gpt-4o", at=AT)
+    {made}
 except ImportError as error:
     print(type(error).__name__, error)
 """
@@ -74,7 +78,7 @@ except ImportError as error:
 
 
 def test_a_package_that_is_broken_shows_itself() -> None:
-    broken = HIDE.replace('== "genai_prices"', '== "genai_prices.data"')
+    broken = HIDE.replace('"genai_prices"', '"genai_prices.data"')
     program = f"""{broken}{ASK}
 try:
     DEFAULT_PRICES.price_for("gpt-4o", at=AT)
@@ -84,16 +88,23 @@ except ImportError as error:
     assert python(program) == "ModuleNotFoundError genai_prices.data"
 
 
-def test_by_default_nothing_is_known_without_the_package() -> None:
-    assert python(f"{HIDE}{ASK}print(DEFAULT_PRICES.price_for('gpt-4o', at=AT))") == "None"
+def test_by_default_nothing_is_known_without_the_package_and_nothing_is_said() -> None:
+    program = f"{HIDE}{ASK}print(DEFAULT_PRICES.price_for('gpt-4o', at=AT), DEFAULT_PRICES.catalog)"
+    assert python(program) == "None None"
 
 
-def test_overrides_need_no_package() -> None:
-    program = f"""{HIDE}{ASK}
-from psych_runtime_core.ports.prices import ModelPrice
-print(GenaiPrices(overrides={{"m": ModelPrice(1, 2)}}).price_for("m", at=AT).output)
+def test_a_package_without_its_metadata_has_prices_and_no_name() -> None:
+    program = f"""{ASK}
+from importlib import metadata
+from psych_runtime.model.prices import genai
+
+def gone(name):
+    raise metadata.PackageNotFoundError(name)
+
+genai.version = gone
+print(GenaiPrices().catalog, GenaiPrices().price_for("gpt-4o", at=AT).currency)
 """
-    assert python(program) == "2"
+    assert python(program) == "None USD"
 
 
 def test_a_look_up_is_not_made_twice() -> None:

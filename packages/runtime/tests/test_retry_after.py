@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psych_runtime.model.errors.retry_after import LONGEST_HINT_SECONDS, retry_after
+from psych_runtime.failures.retry_after import LONGEST_HINT_SECONDS, retry_after
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 

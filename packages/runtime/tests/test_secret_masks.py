@@ -12,10 +12,9 @@ from pydantic import SecretStr
 from packages.runtime.tests.http_scenes import context_in, runtime_of
 from psych_runtime.secrets.in_memory import InMemorySecretResolver
 from psych_runtime.secrets.masks import NO_MASKS, Masks
-from psych_runtime.tools.calls import CallFailed
 from psych_runtime.tools.context import secrets_of
 from psych_runtime.tools.convert import Converted, convert
-from psych_runtime.tools.failures import failure_of, told_failure_of
+from psych_runtime.tools.failures import CallFailed, failure_of, told_failure_of
 from psych_runtime.tools.output import File, ToolOutput
 from psych_runtime_core.engine import wording
 from psych_runtime_core.errors import CredentialNotFound

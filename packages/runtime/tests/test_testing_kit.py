@@ -28,6 +28,7 @@ def test_a_name_it_has_not_is_an_attribute_error() -> None:
 
 def test_importing_the_kit_loads_none_of_its_modules() -> None:
     loaded = python("import sys, psych_runtime.testing; print(*sys.modules)")
+    assert "psych_runtime.testing" in loaded
     assert not [name for name in loaded if name.startswith(("psych_runtime.testing.", "psych_runtime_core"))]
 
 

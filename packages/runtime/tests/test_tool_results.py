@@ -322,7 +322,7 @@ def test_a_value_may_be_as_deep_as_a_record_holds() -> None:
 
 
 def test_a_result_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(convert_module, "MAX_RESULT_BYTES", 10)
+    monkeypatch.setattr(convert_module, "MAX_ENCODED_BYTES", 10)
     assert isinstance(convert("x" * 8), Converted)
     problem = convert("x" * 9)
     assert isinstance(problem, Problem)

@@ -1,7 +1,37 @@
-"""What pytest loads: its rewriting of `assert` in the suites, so that a failure shows both sides."""
+"""What pytest loads: capabilities that rules need, and its rewriting of `assert`, which shows both sides."""
+
+from collections import Counter
 
 import pytest
 
 pytest.register_assert_rewrite(
     "psych_runtime_contract.egress", "psych_runtime_contract.model", "psych_runtime_contract.secrets"
 )
+
+LEFT_OUT = "left out, since it needs the capability "
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Makes the mark known."""
+    config.addinivalue_line(
+        "markers", "needs(capability): a rule for those alone whose suite has this attribute, and it is true"
+    )
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leaves a rule out whose capability the suite lacks, by name."""
+    suite = item.getparent(pytest.Class)
+    for mark in item.iter_markers("needs"):
+        (capability,) = mark.args
+        if suite is None or not getattr(suite.obj, capability):
+            pytest.skip(f"{LEFT_OUT}`{capability}`")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Counts what was left out, by capability."""
+    skipped: list[pytest.TestReport] = terminalreporter.stats.get("skipped", [])
+    reasons = [str(report.longrepr[2]) for report in skipped if isinstance(report.longrepr, tuple)]
+    counts = Counter(reason.partition(LEFT_OUT)[2] for reason in reasons if LEFT_OUT in reason)
+    if counts:
+        told = ", ".join(f"{count} for lack of {capability}" for capability, count in sorted(counts.items()))
+        terminalreporter.write_line(f"rules left out: {told}")

@@ -99,38 +99,33 @@ class EgressContract(ABC):
 
     # --- a policy that lets public addresses through, and no others -----------------------------------
 
+    @pytest.mark.needs("public")
     async def test_public_addresses_and_no_others_are_let_through(self) -> None:
-        self.only_if_public()
         cases = [*address_cases(), *wrapped_cases()]
         public = {str(case.address) for case in cases if case.kind == "public"}
         passed = {str(address) for address in await self.passed(self.hop(), [case.address for case in cases])}
         assert passed - public == set()
         assert public - passed == set()
 
+    @pytest.mark.needs("public")
     async def test_metadata_is_let_through_not_even_for_a_configured_origin(self) -> None:
-        self.only_if_public()
         guarded = [case.address for case in (*address_cases(), *wrapped_cases()) if case.kind == "metadata"]
         assert await self.passed(self.hop(configured=True), guarded) == []
 
+    @pytest.mark.needs("public")
     async def test_a_configured_origin_is_one_no_more_after_a_redirect(self) -> None:
-        self.only_if_public()
         local = [case.address for case in (*address_cases(), *wrapped_cases()) if case.kind == "local"]
         assert await self.passed(self.hop(configured=True, hop=1), local) == []
 
+    @pytest.mark.needs("public")
     async def test_no_spelling_reaches_what_is_not_public(self) -> None:
-        self.only_if_public()
         assert [host for host, address in SPELLINGS.items() if await self.reached(host, address)] == []
 
+    @pytest.mark.needs("public")
     async def test_one_address_inside_refuses_the_name(self) -> None:
-        self.only_if_public()
         for answer in ([_INSIDE, _ANYWHERE], [_ANYWHERE, _INSIDE], [_ANYWHERE, _INSIDE, _ANYWHERE]):
             assert not (await judged_addresses(self.policy(), self.hop(), answer)).allowed
         assert (await judged_addresses(self.policy(), self.hop(), [_ANYWHERE, _ANYWHERE])).allowed
-
-    def only_if_public(self) -> None:
-        """Skips what is asked of public policies alone."""
-        if not self.public:
-            pytest.skip("this policy lets other addresses than the public ones through, or none")
 
     async def passed(self, hop: EgressRequest, addresses: Iterable[IPAddress]) -> list[IPAddress]:
         """Those that the policy lets through."""

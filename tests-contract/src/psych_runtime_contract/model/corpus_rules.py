@@ -14,8 +14,8 @@ from psych_runtime_contract.model.cases import Outcome, WireCase
 from psych_runtime_contract.model.cuts import replies
 from psych_runtime_contract.model.judging import broken_laws, differences, unequal
 from psych_runtime_contract.model.playing import Played, patience_for, play, request
-from psych_runtime_contract.model.suite import ModelSuite
-from psych_runtime_contract.model.wires import Wire, wire_named
+from psych_runtime_contract.model.suite import NEEDS_A_WIRE, ModelSuite
+from psych_runtime_contract.model.wires import Wire
 from psych_runtime_core.messages import AssistantMessage, ModelSource, ToolResultMessage, UserMessage
 from psych_runtime_core.ports.model import ModelClient
 
@@ -35,11 +35,14 @@ class CorpusRules(ModelSuite):
     """One test a case. A case in `deviations` is expected to fail; a deviation that never does is stale."""
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """One item a case of the wire, none where there is no wire."""
-        if "case" in metafunc.fixturenames:
-            cases = wire_named(self.wire).cases if self.wire is not None else ()
+        """One item a case of the wire; one for all of them, which is left out, where there is no wire."""
+        if "case" in metafunc.fixturenames and self.wire is None:
+            metafunc.parametrize("case", [pytest.param(None, id="every case")])
+        elif "case" in metafunc.fixturenames:
+            cases = self.spoken().cases
             metafunc.parametrize("case", [pytest.param(case, id=case.id) for case in cases])
 
+    @NEEDS_A_WIRE
     async def test_a_reply_has_its_outcome_at_every_cut(self, case: WireCase) -> None:
         """The case, played in every way to cut it."""
         reason = self.deviations.get(case.id) or self.deviations.get(case.row)
@@ -49,6 +52,7 @@ class CorpusRules(ModelSuite):
         if wrong:
             raise AssertionError(wrong)
 
+    @NEEDS_A_WIRE
     async def test_no_deviation_is_stale(self) -> None:
         """Each deviation names a row or a case that does fail."""
         cases = self.spoken().cases

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from psych_runtime.model.assemble import Assembly, numbered
+from psych_runtime.model.assemble import Assembly
+from psych_runtime.testing.assemble import numbered
 from psych_runtime.testing.http_stub import Raw, Reply
 from psych_runtime_contract.model.lapse import Silence, loop_time
 from psych_runtime_core.ids import RunId

@@ -9,17 +9,20 @@ from typing import Any, ClassVar
 
 import pytest
 
+from psych_runtime.model.clients import transports_of
 from psych_runtime.testing.http_stub import Answer, HttpStub, Raw, Reply
 from psych_runtime_contract.model.playing import Played, patience_for, play, request
 from psych_runtime_contract.model.wires import Wire, wire_named
 from psych_runtime_core.ports.model import ModelClient
+
+NEEDS_A_WIRE = pytest.mark.needs("wire")
 
 
 class ModelSuite(ABC):
     """The choices of a subclass, and what they make."""
 
     wire: ClassVar[str | None] = None
-    """`openai.chat`; None: no wire of this kit, the laws alone are judged."""
+    """`openai.chat`; None: no wire of this kit, and rules that need one are left out."""
     deviations: ClassVar[Mapping[str, str]] = {}
     """Rows or cases of the corpus that the client is known to break, each with the reason."""
 
@@ -36,26 +39,28 @@ class ModelSuite(ABC):
         return "asyncio"
 
     def spoken(self) -> Wire:
-        """The wire; a rule that needs one is left out where there is none."""
-        if self.wire is None:
-            pytest.skip("this client speaks no wire of the kit")
+        """The wire, for rules that are marked as needing one."""
+        assert self.wire is not None, 'a rule that asks for the wire says so: `@pytest.mark.needs("wire")`'
         return wire_named(self.wire)
 
     @asynccontextmanager
     async def serving(self, *answers: Answer) -> AsyncGenerator[tuple[HttpStub, ModelClient]]:
         """A stub that gives these answers in turn, and a client that asks it."""
         async with HttpStub() as stub:
-            if self.wire is None:
-                made = self.client(stub.url)
-            else:
-                wire = wire_named(self.wire)
-                made = self.client(stub.url + wire.base)
-                if answers:
-                    stub.on("POST", wire.path, *answers)
+            made = self.client_at(stub, *answers)
             try:
                 yield stub, made
             finally:
                 await close(made)
+
+    def client_at(self, stub: HttpStub, *answers: Answer) -> ModelClient:
+        """A client that asks this stub, which gives these answers in turn."""
+        if self.wire is None:
+            return self.client(stub.url)
+        wire = wire_named(self.wire)
+        if answers:
+            stub.on("POST", wire.path, *answers)
+        return self.client(stub.url + wire.base)
 
     async def played(self, reply: Reply | Raw) -> Played:
         """What a client makes of one reply."""
@@ -64,8 +69,8 @@ class ModelSuite(ABC):
 
 
 async def close(client: ModelClient) -> None:
-    """Close what a client holds: its transport if it has one, and itself if it can be closed."""
-    for holder in (getattr(client, "transport", None), client):
+    """Close the transports by which a client and those behind it go out, and itself if it can be closed."""
+    for holder in (*transports_of(client), client):
         aclose: Any = getattr(holder, "aclose", None)
         if aclose is not None:
             await aclose()

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from psych_runtime.testing.http_stub import Reply, SeenRequest
+import anyio
+
+from psych_runtime.testing.http_stub import Gate, Reply, SeenRequest
 from psych_runtime_contract.model.cases import WireCase
 
 _HOMES = {"openai.chat": "psych_runtime_contract.model.chat_wire"}
@@ -40,6 +42,11 @@ class Wire:
     def answer(self, text: str) -> Reply:
         """A good reply that says `text`."""
         return Reply(body=b"".join(self.says(text)), headers=self.headers)
+
+    def held(self, events: int) -> Reply:
+        """A good reply that stops after so many events; after none, before its head."""
+        pieces: list[bytes | Gate] = [*self.says("Hello there")[:events], anyio.Event()]
+        return Reply(chunks=pieces, headers=self.headers, gate=None if events else anyio.Event())
 
 
 def wire_named(name: str) -> Wire:

@@ -80,16 +80,16 @@ class SecretContract(ABC, Generic[R]):
         for tenant, name in pairs:
             assert await self.found(resolver, Scope(tenant=tenant), name) == f"{tenant!r} {name!r}"
 
+    @pytest.mark.needs("principals")
     async def test_ones_own_secret_goes_before_the_tenants(self) -> None:
-        self.only_with_principals()
         resolver = await self.knowing()
         await self.put(resolver, ADA, "crm", "ada's own")
         assert await self.found(resolver, ADA, "crm") == "ada's own"
         assert await self.found(resolver, BOB, "crm") == "s3cret-value"
         assert await self.found(resolver, ACME, "crm") == "s3cret-value"
 
+    @pytest.mark.needs("principals")
     async def test_nobody_gets_what_is_somebody_elses_own(self) -> None:
-        self.only_with_principals()
         resolver = await self.knowing(ADA)
         for scope in (BOB, ACME, Scope(tenant="globex", principal="ada")):
             assert await resolver.resolve(scope, "crm") is None
@@ -134,8 +134,3 @@ class SecretContract(ABC, Generic[R]):
         asked = scopes * 5
         found = await asyncio.gather(*(self.found(resolver, scope, "crm") for scope in asked))
         assert found == [f"of {scope.tenant}" for scope in asked]
-
-    def only_with_principals(self) -> None:
-        """Skips what is asked of resolvers that tell people apart."""
-        if not self.principals:
-            pytest.skip("this resolver knows secrets by tenant and name alone")
