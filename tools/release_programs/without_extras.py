@@ -4,7 +4,6 @@ import importlib
 import importlib.util
 import subprocess
 from collections.abc import Callable
-from datetime import UTC, datetime
 from functools import partial
 from importlib import metadata
 
@@ -23,15 +22,10 @@ def main() -> None:
         knock(extra)
 
 
-def look_up() -> object:
-    """The door to the prices is the first look-up."""
-    return GenaiPrices().price_for("gpt-4o", at=datetime.now(UTC))
-
-
 def door_of(extra: str) -> Callable[[], object]:
     """What is done to need the extra."""
     if extra == "prices":
-        return look_up
+        return GenaiPrices
     in_store = f"psych_runtime.store.{extra}"
     door = in_store if importlib.util.find_spec(in_store) else f"psych_runtime.{extra}"
     return partial(importlib.import_module, door)

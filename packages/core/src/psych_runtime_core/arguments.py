@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from psych_runtime_core.jsonvalue import FrozenDict, Json, JsonObject, decode_json, freeze
+from psych_runtime_core.jsonvalue import EMPTY_OBJECT, Json, JsonObject, decode_json, freeze
 
 MAX_ARGUMENTS_BYTES = 1024 * 1024
 """What the arguments of one call may have, as JSON in UTF-8."""
@@ -17,7 +17,7 @@ def read_arguments(text: str) -> JsonObject:
     key that stands twice and for more than 128 levels; its text says what is wrong.
     """
     if not text.strip():
-        return FrozenDict()
+        return EMPTY_OBJECT
     value: Json = freeze(decode_json(text, unique_keys=True), surrogates=True)
     if not isinstance(value, Mapping):
         raise ValueError(f"{_called(value)} in place of an object")

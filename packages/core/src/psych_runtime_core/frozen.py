@@ -67,6 +67,9 @@ class FrozenDict(_Frozen, dict[str, Json]):
     clear = pop = popitem = setdefault = update = _unchangeable
 
 
+EMPTY_OBJECT: Mapping[str, Json] = FrozenDict()
+
+
 class FrozenList(_Frozen, list[Json]):
     """A JSON array that cannot change: equal to its plain list, hashable, picklable."""
 

@@ -12,10 +12,11 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from psych_runtime_core.errors import NotJson
-from psych_runtime_core.frozen import FrozenDict, FrozenList, Json, freeze, thaw
+from psych_runtime_core.frozen import EMPTY_OBJECT, FrozenDict, FrozenList, Json, freeze, thaw
 from psych_runtime_core.refusal import Refusal, refuse
 
 __all__ = [
+    "EMPTY_OBJECT",
     "FrozenDict",
     "FrozenList",
     "Json",

@@ -39,7 +39,7 @@ MediaBytes = Annotated[
 
 
 class MessageModel(BaseModel):
-    """The base of every message, part and figure: frozen, hashable, closed."""
+    """The base of messages and their parts, of usage and cost: frozen, hashable, closed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 

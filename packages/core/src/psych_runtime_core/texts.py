@@ -45,4 +45,4 @@ def _files(finished: ToolCallFinished) -> Iterator[str]:
     shown = {part.media.sha256 for part in finished.media}
     for file in finished.attachments:
         unseen = "" if file.sha256 in shown else "; its content is not shown"
-        yield f"[file {file.name}: {file.content_type}, {file.size_bytes} bytes, {file.handle}{unseen}]"
+        yield f"[file {file.name}: {file.content_type}, {file.size_bytes} bytes{unseen}]"

@@ -5,18 +5,14 @@ from __future__ import annotations
 from decimal import Context, Decimal, Inexact
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from psych_runtime_core.messages import MessageModel
 
 Tokens = Annotated[int, Field(ge=0)]
 
 
-class _UsageModel(BaseModel):
-    """The base of a figure: frozen, hashable, closed."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-
-class Usage(_UsageModel):
+class Usage(MessageModel):
     """Tokens of a call. `input` excludes cache reads and writes, `output` includes `reasoning`.
 
     None is "the provider did not say"; usage that nobody reported is no `Usage` at all.
@@ -56,13 +52,15 @@ def _sum(a: int | None, b: int | None) -> int | None:
     return None if a is None and b is None else (a or 0) + (b or 0)
 
 
-# Exact or an error: 60 digits hold a million calls of any price that a provider states.
+# Exact or an error: 60 digits hold the sum of a million amounts within the bounds below.
 MONEY = Context(prec=60, traps=[Inexact])
+_WHOLE_DIGITS, _DECIMALS = 14, 40
+
 CostSource = Literal["computed", "provider", "mixed"]
 Amount = Annotated[Decimal, Field(ge=0)]
 
 
-class Cost(_UsageModel):
+class Cost(MessageModel):
     """Money, exactly: never rounded. `source` says who worked it out: us, the provider, or both over calls.
 
     `catalog` names the prices it was computed from; the parts of `amount` are known where it was computed.
@@ -93,6 +91,15 @@ class Cost(_UsageModel):
             cache_read_amount=_plus(self.cache_read_amount, other.cache_read_amount),
             cache_write_amount=_plus(self.cache_write_amount, other.cache_write_amount),
         )
+
+
+def summable(amount: Decimal) -> Decimal | None:
+    """`amount`, if a log can sum a million such, else None. A zero of any exponent comes back plain."""
+    if not amount:
+        return Decimal(0)
+    exponent = amount.as_tuple().exponent
+    fits = isinstance(exponent, int) and exponent >= -_DECIMALS and amount.adjusted() < _WHOLE_DIGITS
+    return amount if fits else None
 
 
 def _common(a: str | None, b: str | None) -> str | None:

@@ -82,7 +82,7 @@ _VIEWS = {
 _TOOLS_AND_MODELS = {
     "psych_runtime.tools.flags": "ToolFlags",
     "psych_runtime.tools.output": "File ToolOutput",
-    "psych_runtime.tools.way_out": "ToolHttp",
+    "psych_runtime.tools.tool_http": "ToolHttp",
     "psych_runtime.tools.problem": "Problem",
     "psych_runtime.tools.registered": "RegisteredTool",
     "psych_runtime_core.messages": "AssistantMessage AssistantPart FilePart FinishReason ImagePart Media"
@@ -100,7 +100,8 @@ _PRICES = {
     "psych_runtime_core.ports.prices": "CostPolicy ModelPrice PriceResolver PriceTier",
 }
 _EGRESS = {
-    "psych_runtime.egress.callers": "ClientOptions ClientSettings RequestOptions RequestSettings",
+    "psych_runtime.egress.callers": "ClientSettings RequestSettings TransportClientSettings"
+    " TransportRequestSettings",
     "psych_runtime.egress.connector": "Resolver",
     "psych_runtime.egress.credential": "CredentialBinding",
     "psych_runtime.egress.limits": "HttpTimeouts",

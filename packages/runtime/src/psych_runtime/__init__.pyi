@@ -18,10 +18,10 @@ from psych_runtime.api.views import report as report
 from psych_runtime.api.views import state as state
 from psych_runtime.api.views import status as status
 from psych_runtime.api.views import thread as thread
-from psych_runtime.egress.callers import ClientOptions as ClientOptions
 from psych_runtime.egress.callers import ClientSettings as ClientSettings
-from psych_runtime.egress.callers import RequestOptions as RequestOptions
 from psych_runtime.egress.callers import RequestSettings as RequestSettings
+from psych_runtime.egress.callers import TransportClientSettings as TransportClientSettings
+from psych_runtime.egress.callers import TransportRequestSettings as TransportRequestSettings
 from psych_runtime.egress.connector import Resolver as Resolver
 from psych_runtime.egress.credential import CredentialBinding as CredentialBinding
 from psych_runtime.egress.limits import HttpTimeouts as HttpTimeouts
@@ -53,7 +53,7 @@ from psych_runtime.tools.output import ToolOutput as ToolOutput
 from psych_runtime.tools.problem import Problem as Problem
 from psych_runtime.tools.registered import RegisteredTool as RegisteredTool
 from psych_runtime.tools.registry import ToolRegistry as ToolRegistry
-from psych_runtime.tools.way_out import ToolHttp as ToolHttp
+from psych_runtime.tools.tool_http import ToolHttp as ToolHttp
 from psych_runtime.worker.worker import Worker as Worker
 from psych_runtime_core.clock import Clock as Clock
 from psych_runtime_core.clock import SystemClock as SystemClock

@@ -21,7 +21,8 @@ class ModelErrorKind(StrEnum):
 class ModelError(PsychError):
     """A model call failed. `retry_after_seconds` is the provider's own hint, None when it gave none.
 
-    `code` is the provider's word or Psych's; `request_id` is the provider's id of the call.
+    `code` is the provider's word or Psych's; `status` is that of the reply or of the error inside it, None
+    where neither has one; `request_id` is the provider's id of the call.
     """
 
     def __init__(

@@ -36,9 +36,10 @@ Phase = Literal["connect", "write", "read", "total", "redirect", "encoding"]
 
 
 class RequestFailed(TransientError):
-    """An HTTP request got no reply. `sent` False: certainly nothing of it was delivered.
+    """An HTTP request to `origin` got no reply, or not the whole of one: it failed in `phase`.
 
-    `timed_out`: nothing happened in this phase for as long as it may take. `detail` quotes nobody.
+    `sent` False: certainly nothing of it was delivered. `timed_out`: nothing happened for as long as the
+    phase may be silent, or the time in `total` is over. `detail` says what happened and quotes nobody.
     """
 
     def __init__(

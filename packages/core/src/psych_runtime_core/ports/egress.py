@@ -54,7 +54,10 @@ class EgressPolicy(Protocol):
         ...
 
     async def allow_address(self, request: EgressRequest, address: IPAddress) -> EgressDecision:
-        """Whether a connection may go to this address; asked of each resolved one, before each connection."""
+        """Whether a connection may go to this address; asked of each resolved one, before each connection.
+
+        Where all goes through a proxy, which resolves names itself, it is not asked.
+        """
         ...
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
 from psych_runtime_core.ids import RunId
-from psych_runtime_core.jsonvalue import FrozenDict, Json
+from psych_runtime_core.jsonvalue import EMPTY_OBJECT, Json
 from psych_runtime_core.messages import FinishReason, Media, Message, ToolDefinition
 from psych_runtime_core.scope import Scope
 from psych_runtime_core.spec.model import REQUEST_KEYS, PromptCache, ReasoningEffort
@@ -53,8 +53,11 @@ class EventStream(Protocol):
 class ModelCapabilities:
     """What a model can do; the defaults are those of a model that nobody knows.
 
-    `structured_with_tools`: an answer can be bound to a schema while tools are offered. `cache` says how a
-    prompt is cached: by itself, or at marks. Sizes are in tokens, None is not known.
+    `structured_output`: an answer can be bound to a schema, or at least to JSON; `structured_with_tools`:
+    also while tools are offered. `tool_result_media`: the result of a tool may hold media, which else follow
+    the results in a message of the user. `cache` says how a prompt is cached: by itself, or at marks. No call
+    depends on `reasoning`, `context_window` and `max_output_tokens`: they are for whoever chooses a model;
+    sizes are in tokens, None is not known.
     """
 
     tools: bool = True
@@ -73,7 +76,8 @@ class ModelRequest:
     """What decides an answer, and nothing of who asks. None is not sent.
 
     `tool_choice` is `auto`, `none`, `required` or the name of a tool; `output_schema` binds the answer to a
-    JSON Schema; `cache_breakpoints` are indices of messages after which the prompt may be cached;
+    JSON Schema; `stop` are texts that end it. `prompt_cache` `long` asks to keep the prompt for as long as
+    the provider can; `cache_breakpoints` are indices of messages after which it may be cached;
     `idle_timeout_seconds` is the silence after which the call is given up, 0 for none; `options` are for the
     provider as they stand. Raises `ValueError` for a value out of its bounds.
     """
@@ -92,7 +96,7 @@ class ModelRequest:
     prompt_cache: PromptCache = "auto"
     cache_breakpoints: tuple[int, ...] = ()
     idle_timeout_seconds: float = 300.0
-    options: Mapping[str, Json] = FrozenDict()
+    options: Mapping[str, Json] = EMPTY_OBJECT
 
     def __post_init__(self) -> None:
         for fault in (*self._faults(), *self._taken_options()):
@@ -197,7 +201,11 @@ class OpaqueDelta:
 
 @dataclass(frozen=True, slots=True)
 class StreamDone:
-    """The end of an answer. `usage` and `cost` are None when the provider did not say."""
+    """The end of an answer. What the provider did not say is None.
+
+    `raw_finish_reason` is its own word for why it ended; `served_model` the model that answered, which an
+    alias may hide; `response_id` its id of the answer; `service_tier` the tier that is billed.
+    """
 
     finish_reason: FinishReason
     raw_finish_reason: str | None = None

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from psych_runtime_core.content import Content
 from psych_runtime_core.ids import Identifier, RunId, VersionHash, WorkerId
-from psych_runtime_core.jsonvalue import FrozenDict, RecordObject
+from psych_runtime_core.jsonvalue import EMPTY_OBJECT, RecordObject
 from psych_runtime_core.records.base import Bytes, Instant, Ordinal, RecordModel, at_most
 from psych_runtime_core.records.facts import TerminalState, ToolFailure
 from psych_runtime_core.scope import Scope
@@ -24,7 +24,7 @@ class RunAdmitted(RecordModel):
     version_hash: VersionHash
     spec_kind: Literal["agent"] = "agent"
     scope: Scope
-    input: Annotated[RecordObject, Content({})] = FrozenDict()
+    input: Annotated[RecordObject, Content({})] = EMPTY_OBJECT
     idempotency_key: Annotated[Identifier | None, Content()] = None
     deadline_at: Instant
     not_before: Instant | None = None

@@ -8,7 +8,7 @@ from pydantic import model_validator
 
 from psych_runtime_core.content import Content
 from psych_runtime_core.ids import Identifier, ToolCallId, WaitId
-from psych_runtime_core.jsonvalue import FrozenDict, RecordObject
+from psych_runtime_core.jsonvalue import EMPTY_OBJECT, RecordObject
 from psych_runtime_core.messages import ToolClass
 from psych_runtime_core.records.base import Digest, Instant, RecordModel, at_most
 from psych_runtime_core.records.facts import SuspendReason
@@ -35,7 +35,7 @@ class Resumed(RecordModel):
     wait_id: WaitId
     cause: Literal["answer", "expired"] = "answer"
     approved: bool | None = None
-    payload: Annotated[RecordObject, Content({})] = FrozenDict()
+    payload: Annotated[RecordObject, Content({})] = EMPTY_OBJECT
     arguments: Annotated[RecordObject | None, Content()] = None
     shown_digest: Digest | None = None
     arguments_digest: Digest | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from psych_runtime_core.ids import WaitId
-from psych_runtime_core.jsonvalue import FrozenDict
+from psych_runtime_core.jsonvalue import EMPTY_OBJECT
 from psych_runtime_core.views.projection import RunProjection
 from psych_runtime_core.views.report_model import ModelCallReport, SuspensionReport, ToolCallReport
 from psych_runtime_core.views.transcript import CallRecords, TryRecords, WaitRecords
@@ -105,7 +105,7 @@ def suspension_report(view: RunProjection, records: WaitRecords) -> SuspensionRe
         approved=answer.approved if answer else None,
         arguments_edited=answer is not None and answer.arguments_digest not in (None, shown.arguments_digest),
         executed_digest=ran.arguments_digest if ran else None,
-        payload=answer.payload if answer else FrozenDict(),
+        payload=answer.payload if answer else EMPTY_OBJECT,
         remember=answer.remember if answer else None,
         resumed_by=answer.resumed_by if answer else None,
     )

@@ -14,7 +14,7 @@ from psych_runtime_core.errors import (
     WaitNotFound,
 )
 from psych_runtime_core.ids import WaitId, call_digest
-from psych_runtime_core.jsonvalue import FrozenDict
+from psych_runtime_core.jsonvalue import EMPTY_OBJECT
 from psych_runtime_core.records.wait import Resumed, Suspended
 from psych_runtime_core.state.run import RunPhase
 
@@ -62,7 +62,7 @@ def _record(run: AskedRun, asked: Suspended, answer: Answer, by: str | None) -> 
         lane=asked.lane,
         wait_id=asked.wait_id,
         approved=answer.approved,
-        payload=answer.payload or FrozenDict(),
+        payload=answer.payload or EMPTY_OBJECT,
         arguments=answer.arguments if may_run != shown else None,
         shown_digest=shown,
         arguments_digest=may_run,

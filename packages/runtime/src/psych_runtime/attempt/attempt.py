@@ -18,9 +18,9 @@ from psych_runtime.attempt.outcome import Ended, Outcome
 from psych_runtime.attempt.patience import answered
 from psych_runtime.attempt.perform import no_performer, performer
 from psych_runtime.attempt.permission import run_is_allowed
-from psych_runtime.attempt.plans import Served, Unserved
 from psych_runtime.attempt.seat import Seat
 from psych_runtime.attempt.terms import Shared
+from psych_runtime.attempt.versions import Served, Unserved
 from psych_runtime_core.engine import wording
 from psych_runtime_core.engine.decide import due_effects
 from psych_runtime_core.engine.ending import closing
@@ -93,7 +93,7 @@ class Attempt:
         header = self._claim.header
         if self._claim.reclaimed and header.crashes >= 2:
             return await self._rest_a_while(header.crashes)
-        served = await self._ask(lambda: self._shared.plans.serve(header.version_hash))
+        served = await self._ask(lambda: self._shared.versions.serve(header.version_hash))
         system = "" if isinstance(served, Unserved) else system_prompt(served.plan.spec)
         loaded = self._seat.loaded or Loaded.nothing(header.run_id, system)
         await self._ask(lambda: loaded.catch_up(self._store, self._scope))

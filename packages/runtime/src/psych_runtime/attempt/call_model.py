@@ -15,10 +15,10 @@ from psych_runtime.attempt.context import AttemptContext
 from psych_runtime.attempt.cut import UNWIND_SECONDS
 from psych_runtime.attempt.first import within
 from psych_runtime.attempt.permission import permitted
+from psych_runtime.failures.classify import attribute, classify
 from psych_runtime.model.assemble import Answer, Assembly
 from psych_runtime.model.by_model import provider_of
 from psych_runtime.model.prices.pricing import PricedCall, resolve_cost
-from psych_runtime.model.transient import attribute, classify
 from psych_runtime.tools.ending import Raised
 from psych_runtime.tools.failures import failure_of
 from psych_runtime.tools.invoke import CodeRun

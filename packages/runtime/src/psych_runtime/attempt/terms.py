@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from psych_runtime.attempt.orders import Orders
-from psych_runtime.attempt.plans import PlanCache
+from psych_runtime.attempt.versions import Versions
 from psych_runtime.runtime import Runtime
 
 
@@ -20,9 +20,9 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """The ports, the Versions read, the terms, and what the Worker wants now."""
+    """The ports, the Versions, the terms, and what the Worker wants now."""
 
     runtime: Runtime
-    plans: PlanCache
+    versions: Versions
     terms: Terms
     orders: Orders

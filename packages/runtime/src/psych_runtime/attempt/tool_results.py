@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from psych_runtime.attempt.attachments import Attached, overflow_of
 from psych_runtime.attempt.context import AttemptContext
 from psych_runtime.secrets.masks import Masks
-from psych_runtime.tools.calls import EndUnseen
 from psych_runtime.tools.convert import Converted, convert
 from psych_runtime.tools.ending import Ending, Raised, Returned
-from psych_runtime.tools.failures import told_failure_of
+from psych_runtime.tools.failures import EndUnseen, told_failure_of
 from psych_runtime.tools.problem import Problem
 from psych_runtime_core.engine import wording
 from psych_runtime_core.engine.results import ended, failed, result_digest
@@ -21,7 +20,7 @@ from psych_runtime_core.state.calls import CallState
 
 PREVIEW = 2_000
 # What a record holds, less what stands in it beside the result.
-MAX_RESULT_BYTES = MAX_BODY_BYTES - 64 * 1024
+MAX_RECORDED_BYTES = MAX_BODY_BYTES - 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +90,8 @@ class ResultMaker:
             text = wording.blob_store_required(overflow.size_bytes, overflow.limit_bytes, preview)
             failure = ToolFailure(kind=FailureKind.BLOB_STORE_REQUIRED, message=text)
             return self._failed(failure).model_copy(update=kept)
-        if len(converted.encoded) > MAX_RESULT_BYTES:
-            text = wording.result_too_large(MAX_RESULT_BYTES)
+        if len(converted.encoded) > MAX_RECORDED_BYTES:
+            text = wording.result_too_large(MAX_RECORDED_BYTES)
             return self._failed(ToolFailure(kind=FailureKind.RESULT_TOO_LARGE, message=text))
         return None
 

@@ -48,14 +48,14 @@ class RequestSettings(ClientSettings, total=False):
     redirects: int
 
 
-class ClientOptions(ClientSettings, total=False):
-    """What `client` takes."""
+class TransportClientSettings(ClientSettings, total=False):
+    """What `HttpTransport.client` takes: how it sends, and what for."""
 
     purpose: Required[EgressPurpose]
 
 
-class RequestOptions(RequestSettings, ClientOptions, total=False):
-    """What `request` and `stream` take."""
+class TransportRequestSettings(RequestSettings, TransportClientSettings, total=False):
+    """What `HttpTransport.request` and `stream` take: how a request is sent, what for, and for whom."""
 
     scope: Required[Scope]
 
@@ -80,8 +80,8 @@ class Caller:
         object.__setattr__(self, "configured", frozenset(map(_origin, self.configured)))
 
     @property
-    def limits(self) -> HttpTimeouts:
-        """How long things may take."""
+    def effective_timeouts(self) -> HttpTimeouts:
+        """Those that were given, else the default ones."""
         return self.timeouts or HttpTimeouts()
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from ipaddress import ip_address
 from math import inf
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from pydantic import SecretStr
 
@@ -18,9 +18,6 @@ from psych_runtime.verdicts import NoVerdict, verdict_of
 from psych_runtime_core.errors import AccessDenied, RequestFailed
 from psych_runtime_core.ports.egress import EgressRequest
 from psych_runtime_core.ports.secrets import ResolvedCredential
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 logger = logging.getLogger("psych_runtime.egress")
 

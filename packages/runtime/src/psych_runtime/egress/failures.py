@@ -24,8 +24,8 @@ class _Row(NamedTuple):
     error: type[Exception]
     phase: Phase
     detail: str
-    """With the limit that ran out in its place; empty where the error is told in words of ours already."""
-    waited: str | None = None
+    """With the seconds of the timeout in their place; empty where an error is in words of ours already."""
+    timeout: str | None = None
 
 
 _TABLE = (
@@ -50,12 +50,12 @@ WIRE_ERRORS: tuple[type[Exception], ...] = (*(row.error for row in _TABLE), *LOC
 
 
 class Progress(NamedTuple):
-    """How far a request to `origin` came, `seconds` after it began; `limits` are its timeouts by name."""
+    """How far a request to `origin` came, `seconds` after it began; `timeouts` are those of its steps."""
 
     origin: str
     sent: bool
     seconds: float
-    limits: Mapping[str, float | None]
+    timeouts: Mapping[str, float | None]
 
 
 def failure(error: Exception, progress: Progress) -> RequestFailed | ValueError:
@@ -66,13 +66,12 @@ def failure(error: Exception, progress: Progress) -> RequestFailed | ValueError:
             "Content-Length and no Transfer-Encoding"
         )
     row = next(row for row in _TABLE if isinstance(error, row.error))
-    if row.waited:
-        detail = row.detail.format(f"{progress.limits.get(row.waited) or 0:g}")
+    if row.timeout:
+        detail = row.detail.format(f"{progress.timeouts.get(row.timeout) or 0:g}")
     else:
         detail = f"{_words(row, str(error))} after {progress.seconds:.3g} s"
-    return RequestFailed(
-        progress.origin, row.phase, detail, sent=progress.sent, timed_out=row.waited is not None
-    )
+    timed_out = row.timeout is not None
+    return RequestFailed(progress.origin, row.phase, detail, sent=progress.sent, timed_out=timed_out)
 
 
 def _words(row: _Row, told: str) -> str:

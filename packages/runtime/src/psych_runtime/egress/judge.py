@@ -39,11 +39,6 @@ def enforce(request: EgressRequest, decision: EgressDecision) -> None:
         raise AccessDenied(request.origin, decision.reason)
 
 
-def judges_addresses(policy: EgressPolicy) -> bool:
-    """Whether it matters to a policy where a name leads; of a stranger's it is taken for granted."""
-    return bool(getattr(policy, "judges_addresses", True))
-
-
 async def _bounded(policy: EgressPolicy, request: EgressRequest, address: IPAddress | None) -> EgressDecision:
     async def ask() -> object:
         asked = policy.allow(request) if address is None else policy.allow_address(request, address)

@@ -18,8 +18,8 @@ from psych_runtime.egress.pools import Pools, SharedPool
 from psych_runtime_core.errors import RequestFailed
 
 
-class Bounds(NamedTuple):
-    """How long things may take: the steps of this hop, and the whole of its request until `deadline`."""
+class HopTimeouts(NamedTuple):
+    """Those of the steps of a hop, by their names, and of its whole request, which has until `deadline`."""
 
     steps: Mapping[str, float | None]
     total: float | None
@@ -29,9 +29,9 @@ class Bounds(NamedTuple):
 class Passage:
     """What a hop holds while it lasts, and gives back: the use of a pool, and the connection of its reply."""
 
-    def __init__(self, hop: Hop, bounds: Bounds, pools: Pools, auditor: Auditor) -> None:
+    def __init__(self, hop: Hop, timeouts: HopTimeouts, pools: Pools, auditor: Auditor) -> None:
         self.hop = hop
-        self._bounds, self._pools, self._auditor = bounds, pools, auditor
+        self._timeouts, self._pools, self._auditor = timeouts, pools, auditor
         self._pool: SharedPool | None = None
         self._reply: httpcore2.Response | None = None
         self._wire: AsyncIterator[bytes] | None = None
@@ -54,7 +54,7 @@ class Passage:
         assert self._wire is not None
         token = hop_of_this_task.set(self.hop)
         try:
-            if self._bounds.total is not None:
+            if self._timeouts.total is not None:
                 with self.bounded():
                     return await anext(self._wire, None)
             # A stream has thousands of pieces, and usually no end of time: each costs no more than it must.
@@ -67,7 +67,7 @@ class Passage:
     @contextmanager
     def bounded(self) -> Generator[None]:
         """Within it, a wait ends at the deadline of the whole, and errors of the wire become ours."""
-        _, total, deadline = self._bounds
+        _, total, deadline = self._timeouts
         try:
             with anyio.CancelScope(deadline=deadline) as scope:
                 yield
@@ -79,7 +79,7 @@ class Passage:
 
     def _failure(self, error: Exception) -> RequestFailed | ValueError:
         hop = self.hop
-        return failure(error, Progress(self.origin, hop.sent, hop.seconds, self._bounds.steps))
+        return failure(error, Progress(self.origin, hop.sent, hop.seconds, self._timeouts.steps))
 
     async def end(self, error: BaseException | None = None) -> None:
         """Let go of everything, and tell of it. Only the first call counts."""
@@ -111,4 +111,5 @@ def _typed(error: Exception) -> Exception | None:
 
 def _is_stuck(error: BaseException | None, pool: SharedPool) -> bool:
     """Whether a pool may hold a connection that never gets free: one to a proxy that failed on its way."""
-    return pool.key.proxied and isinstance(error, RequestFailed) and error.phase == "connect"
+    failed_on_its_way = isinstance(error, RequestFailed) and error.phase == "connect"
+    return failed_on_its_way and isinstance(pool.pool, httpcore2.AsyncHTTPProxy)

@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from typing import ClassVar
 
 from psych_runtime.egress.addresses import AddressClass, class_of, wrapped_in
-from psych_runtime.egress.judge import decided, judges_addresses
+from psych_runtime.egress.judge import decided
 from psych_runtime.egress.listed import Listed
 from psych_runtime_core.ports.egress import EgressDecision, EgressPolicy, EgressRequest, IPAddress
 
@@ -23,8 +23,6 @@ class PublicOnly:
     alone, none below it) and addresses or ranges of them. `deny` wins. Link-local addresses, and those where
     clouds hand out credentials, are refused to all, listed or not. `https_only` refuses plain http to all.
     """
-
-    judges_addresses: ClassVar[bool] = True
 
     allowed: Listed
     denied: Listed
@@ -77,7 +75,6 @@ class PublicOnly:
 class _Always:
     """One answer to every question."""
 
-    judges_addresses: ClassVar[bool] = False
     answer: ClassVar[EgressDecision]
 
     async def allow(self, request: EgressRequest) -> EgressDecision:  # noqa: ARG002 - the port's signature
@@ -122,11 +119,6 @@ class AllOf:
             raise ValueError("AllOf needs a policy: AllowAllEgress() is the one that lets everything leave")
         object.__setattr__(self, "policies", policies)
 
-    @property
-    def judges_addresses(self) -> bool:
-        """Whether one of them does."""
-        return any(map(judges_addresses, self.policies))
-
     async def allow(self, request: EgressRequest) -> EgressDecision:
         """Asks them about the hop."""
         for policy in self.policies:
@@ -145,6 +137,13 @@ class AllOf:
 
     def __repr__(self) -> str:
         return f"AllOf({', '.join(map(repr, self.policies))})"
+
+
+def judges_addresses(policy: EgressPolicy) -> bool:
+    """Whether it matters to a policy where a name leads; of a stranger's it is taken for granted."""
+    if isinstance(policy, AllOf):
+        return any(map(judges_addresses, policy.policies))
+    return not isinstance(policy, _Always)
 
 
 _GUARDED = (

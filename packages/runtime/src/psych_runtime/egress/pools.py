@@ -16,7 +16,6 @@ from psych_runtime_core.ports.egress import EgressPurpose
 
 IDLE_SECONDS = 300.0
 
-
 Identity: TypeAlias = "tuple[str | None, str | None]"
 """Of a principal and of the credential in use; never the secret."""
 
@@ -30,7 +29,6 @@ class PoolKey:
     configured: bool
     secure: bool = False
     identity: Identity | None = None
-    proxied: bool = False
     proxy_identity: str | None = None
 
 

@@ -16,7 +16,8 @@ class ProxyConfig:
     """An HTTP proxy at `url` (http or https), named by the process's own code: no variable is ever read.
 
     `credential` gives `user:password`, asked for at each request. A proxy resolves names itself, so a policy
-    that judges addresses needs one that does this for it: say so with `enforces_policy`.
+    that judges addresses, as all but `AllowAllEgress` and `DenyAllEgress` are taken to do, needs one that
+    does this for it: say so with `enforces_policy`.
     """
 
     url: str

@@ -17,7 +17,7 @@ from psych_runtime.egress.credential import resolved
 from psych_runtime.egress.headers import checked_method, outgoing
 from psych_runtime.egress.hop import Hop, hop_of_this_task
 from psych_runtime.egress.judge import enforce, judged
-from psych_runtime.egress.passage import Bounds, Passage
+from psych_runtime.egress.passage import HopTimeouts, Passage
 from psych_runtime.egress.pool_settings import PoolSettings
 from psych_runtime.egress.pools import Identity, PoolKey, Pools, SharedPool
 from psych_runtime.egress.proxy import proxy_headers
@@ -53,13 +53,13 @@ class Seam(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """One hop. Raises `AccessDenied`, `ResponseTooLarge`, `RequestFailed`, and as its credential does."""
-        caller, ground = self._caller, self._ground
+        ground, total = self._ground, self._caller.effective_timeouts.total
         checked_method(request.method)
-        before = Trail.before(request, caller.limits.total)
+        before = Trail.before(request, total)
         hop = Hop(self.asked(request.method, request.url, len(before.journey.steps)))
         trail = before.on_to(hop.asked, request)
-        bounds = Bounds(request.extensions.get("timeout", {}), caller.limits.total, trail.deadline)
-        passage = Passage(hop, bounds, ground.pools, ground.auditor)
+        timeouts = HopTimeouts(request.extensions.get("timeout", {}), total, trail.deadline)
+        passage = Passage(hop, timeouts, ground.pools, ground.auditor)
         token = hop_of_this_task.set(hop)
         try:
             with passage.bounded():
@@ -147,7 +147,6 @@ class Seam(httpx2.AsyncBaseTransport):
             asked.configured,
             secure=asked.scheme == "https",
             identity=identity,
-            proxied=settings.proxy is not None,
             proxy_identity=proxy_identity,
         )
         tls = await settings.tls(asked.scheme)

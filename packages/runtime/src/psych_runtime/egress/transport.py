@@ -11,12 +11,12 @@ from typing import Unpack
 import httpx2
 
 from psych_runtime.egress.audit import Auditor
-from psych_runtime.egress.callers import Caller, ClientOptions, RequestOptions, Sending
+from psych_runtime.egress.callers import Caller, Sending, TransportClientSettings, TransportRequestSettings
 from psych_runtime.egress.connector import Connector, Resolver
 from psych_runtime.egress.hop import Hop
-from psych_runtime.egress.judge import enforce, judged, judges_addresses
+from psych_runtime.egress.judge import enforce, judged
 from psych_runtime.egress.limits import MAX_RESPONSE_BYTES, HttpTimeouts
-from psych_runtime.egress.policy import PublicOnly
+from psych_runtime.egress.policy import PublicOnly, judges_addresses
 from psych_runtime.egress.pool_settings import PoolSettings
 from psych_runtime.egress.pools import Pools
 from psych_runtime.egress.proxy import ProxyConfig
@@ -26,8 +26,6 @@ from psych_runtime.egress.target import origin_of
 from psych_runtime_core.errors import AccessDenied, RequestFailed
 from psych_runtime_core.ports.egress import EgressAudit, EgressPolicy, EgressPurpose
 from psych_runtime_core.scope import Scope
-
-__all__ = ["HttpTimeouts", "HttpTransport", "ProxyConfig"]
 
 
 class HttpTransport:
@@ -78,13 +76,13 @@ class HttpTransport:
             ),
         )
 
-    def client(self, scope: Scope, **options: Unpack[ClientOptions]) -> httpx2.AsyncClient:
+    def client(self, scope: Scope, **options: Unpack[TransportClientSettings]) -> httpx2.AsyncClient:
         """A client for an SDK. All it does goes through this transport; what it raises is the transport's."""
         self._complete(options)
         return self._client(Caller(scope=scope, **options))
 
     async def request(
-        self, method: str, url: httpx2.URL | str, **options: Unpack[RequestOptions]
+        self, method: str, url: httpx2.URL | str, **options: Unpack[TransportRequestSettings]
     ) -> httpx2.Response:
         """Send a request and read its reply whole; a status of 400 and more is a reply like any other.
 
@@ -96,7 +94,7 @@ class HttpTransport:
         return response
 
     def stream(
-        self, method: str, url: httpx2.URL | str, **options: Unpack[RequestOptions]
+        self, method: str, url: httpx2.URL | str, **options: Unpack[TransportRequestSettings]
     ) -> AbstractAsyncContextManager[httpx2.Response]:
         """As `request`, with the body still to be read; leaving closes the connection if it was not."""
         self._complete(options)
@@ -126,18 +124,18 @@ class HttpTransport:
         """Close every connection that was made on this event loop."""
         await self._ground.pools.aclose()
 
-    def _complete(self, options: ClientOptions) -> None:
+    def _complete(self, options: TransportClientSettings) -> None:
         options.setdefault("max_response_bytes", self._max_response_bytes)
         if options.get("timeouts") is None:
             options["timeouts"] = self._timeouts
 
     def _client(self, caller: Caller) -> httpx2.AsyncClient:
-        limits = caller.limits
+        timeouts = caller.effective_timeouts
         client = httpx2.AsyncClient(
             auth=caller.auth,
             cookies=_NoCookies(),
             timeout=httpx2.Timeout(
-                connect=limits.connect, read=limits.read, write=limits.write, pool=limits.pool
+                connect=timeouts.connect, read=timeouts.read, write=timeouts.write, pool=timeouts.pool
             ),
             follow_redirects=False,
             transport=Seam(self._ground, caller),

@@ -62,7 +62,7 @@ class Wire(httpcore2.AsyncNetworkStream):
     def __init__(self, stream: anyio.abc.ByteStream, address: str) -> None:
         self._stream, self._address = stream, address
         self._hop: Hop | None = None
-        self._head_bytes, self._head_due = 0, math.inf
+        self._head_bytes, self._head_deadline = 0, math.inf
         self._spoilt = False
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
@@ -82,8 +82,8 @@ class Wire(httpcore2.AsyncNetworkStream):
             raise Unusable(f"the head of the reply, and what came before it, has over {MAX_HEAD_BYTES} bytes")
         now = anyio.current_time()
         if timeout is not None:
-            self._head_due = min(self._head_due, now + timeout)
-        with anyio.fail_after(self._head_due - now):
+            self._head_deadline = min(self._head_deadline, now + timeout)
+        with anyio.fail_after(self._head_deadline - now):
             data = await self._received(max_bytes)
         self._head_bytes += len(data)
         return data
@@ -99,7 +99,7 @@ class Wire(httpcore2.AsyncNetworkStream):
         if not buffer:
             return
         self._hop = hop = hop_of_this_task.get()
-        self._head_bytes, self._head_due = 0, math.inf
+        self._head_bytes, self._head_deadline = 0, math.inf
         hop.address = self._address
         # Before its handshake an https hop only ever writes to a proxy, asking it for the way.
         hop.sent = hop.sent or hop.asked.scheme == "http" or isinstance(self._stream, TLSStream)

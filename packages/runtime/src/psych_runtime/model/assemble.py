@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from psych_runtime.model.answer_parts import OpenCall, OpenText, TextLike, media_part
@@ -25,7 +25,6 @@ from psych_runtime_core.ports.model import (
     ReasoningDelta,
     RefusalDelta,
     StreamDone,
-    StreamEvent,
     TextDelta,
     ToolCallDelta,
 )
@@ -33,25 +32,6 @@ from psych_runtime_core.ports.model import (
 MAX_ANSWER_BYTES = 2 * 1024 * 1024
 MAX_CALLS = 256
 MAX_MEDIA_BYTES = 20 * 1024 * 1024
-
-NOBODY = ModelSource(provider="", model="")
-
-
-def numbered(ordinal: int) -> ToolCallId:
-    """The id of a call where no Run gives one."""
-    return ToolCallId(f"call_{ordinal}")
-
-
-def assemble(
-    events: Iterable[StreamEvent],
-    source: ModelSource = NOBODY,
-    call_id: Callable[[int], ToolCallId] = numbered,
-) -> AssistantMessage:
-    """The message of a whole stream. Raises `ModelError` as `Assembly` does."""
-    assembly = Assembly(source, call_id)
-    for event in events:
-        assembly.feed(event)
-    return assembly.finish().message
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from psych_runtime.model.chat.headers import Headers, headers_for, private_value
 from psych_runtime.model.chat.request.encode import encode_request
 from psych_runtime.model.chat.request.limits import Unsendable
 from psych_runtime.model.chat.request.messages import Terms
-from psych_runtime.model.errors.replies import Asked
+from psych_runtime.model.errors.replies import CallErrors
 from psych_runtime.verdicts import is_cancellation
 from psych_runtime_core.errors import AccessDenied, ModelErrorKind
 from psych_runtime_core.messages import ModelSource
@@ -42,7 +42,9 @@ class OpenAICompatibleClient:
     a name that `secrets` resolves with the Scope of each call. `scope` binds the client to its tenant;
     `headers` are sent with each request, fixed or made for each call; `query` goes into each URL. `dialect`,
     a row or the name of one, is else chosen by the host; `provider` defaults to its name, or the host.
-    `capabilities` says by model id what its row does not. A bad argument raises `ValueError`.
+    `capabilities` says by model id what its row does not. `auth_header` and `auth_scheme` say in which header
+    the key goes and what stands before it, in place of what the row says; of the two, one that is left out
+    is `Authorization` or `Bearer`. A bad argument raises `ValueError`.
     """
 
     def __init__(  # noqa: PLR0913 - the options of a public call
@@ -59,8 +61,8 @@ class OpenAICompatibleClient:
         provider: str | None = None,
         dialect: Dialect | str | None = None,
         capabilities: Mapping[str, ModelCapabilities] | None = None,
-        auth_header: str = "Authorization",
-        auth_scheme: str = "Bearer",
+        auth_header: str | None = None,
+        auth_scheme: str | None = None,
     ) -> None:
         self._endpoint = endpoint_of(base_url)
         self._key = key_of(api_key, credential, secrets)
@@ -98,15 +100,15 @@ class OpenAICompatibleClient:
     ) -> AsyncGenerator[StreamEvent, None]:
         """One try, as every `ModelClient` makes it."""
         self._admit(context)
-        asked, credential, headers = await self._asking(request.model, context)
+        errors, credential, headers = await self._access(request.model, context)
         call = Call(
             endpoint=self._endpoint,
             scope=context.scope,
-            asked=asked,
+            errors=errors,
             credential=credential,
             headers=headers,
             query=self._query,
-            body=self._body(request, context, asked),
+            body=self._body(request, context, errors),
             idle_seconds=request.idle_timeout_seconds,
         )
         async with aclosing(call_events(call, self.transport)) as events:
@@ -114,7 +116,7 @@ class OpenAICompatibleClient:
                 yield event
 
     async def _listed_models(self, context: ModelCallContext) -> Sequence[str]:
-        _, credential, headers = await self._asking("any model", context)
+        _, credential, headers = await self._access("any model", context)
         reply = await self.transport.request(
             "GET",
             self._endpoint.models,
@@ -134,25 +136,25 @@ class OpenAICompatibleClient:
         if self._scope is not None and context.scope.tenant != self._scope.tenant:
             raise AccessDenied(self._endpoint.origin, "this model client serves one tenant, and another asks")
 
-    async def _asking(
+    async def _access(
         self, model: str, context: ModelCallContext
-    ) -> tuple[Asked, CredentialBinding | None, Mapping[str, str]]:
-        """Who is asked, with which key and headers: the errors of a call know what was sent, and hide it."""
+    ) -> tuple[CallErrors, CredentialBinding | None, Mapping[str, str]]:
+        """With which key and headers the provider is reached; the errors know what was sent, and hide it."""
         sent = [*private_values(self._query)]
-        asked = Asked(provider=self.provider, model=model, secrets=sent)
-        headers = await headers_for(self._headers, context, asked, sent)
+        errors = CallErrors(provider=self.provider, model=model, secrets=sent)
+        headers = await headers_for(self._headers, context, errors, sent)
         if self._key is None:
-            return asked, None, headers
-        resolve = resolving(self._key, context.scope, asked, sent)
-        return asked, CredentialBinding(self._endpoint.origin, resolve, *self._auth), headers
+            return errors, None, headers
+        resolve = resolving(self._key, context.scope, errors, sent)
+        return errors, CredentialBinding(self._endpoint.origin, resolve, *self._auth), headers
 
-    def _body(self, request: ModelRequest, context: ModelCallContext, asked: Asked) -> bytes:
+    def _body(self, request: ModelRequest, context: ModelCallContext, errors: CallErrors) -> bytes:
         source = ModelSource(provider=self.provider, model=request.model)
         terms = Terms(self._dialect, self.capabilities(request.model), source)
         try:
             return encode_request(request, terms, cache_key=context.cache_key)
         except Unsendable as unsendable:
-            raise asked.error(ModelErrorKind.PERMANENT, unsendable.words, code=unsendable.code) from None
+            raise errors.of_ours(ModelErrorKind.PERMANENT, unsendable.words, code=unsendable.code) from None
 
 
 # --- arguments -----------------------------------------------------------------------------------------
@@ -169,10 +171,12 @@ def _dialect(stated: Dialect | str | None, host: str) -> Dialect:
     return known
 
 
-def _auth(dialect: Dialect, header: str, scheme: str) -> tuple[str, str]:
-    """The header of the key and what stands before it; what is not stated is the dialect's."""
-    if (header, scheme) == ("Authorization", "Bearer"):
+def _auth(dialect: Dialect, header: str | None, scheme: str | None) -> tuple[str, str]:
+    """The header of the key and what stands before it: as stated, the dialect's where nothing is."""
+    if header is None and scheme is None:
         header, scheme = dialect.auth_header, dialect.auth_scheme
+    header = "Authorization" if header is None else header
+    scheme = "Bearer" if scheme is None else scheme
     checked({header: scheme})
     return header, scheme
 

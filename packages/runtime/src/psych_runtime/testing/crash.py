@@ -81,24 +81,13 @@ def crash_everywhere(
     baseline = stage.play(counted)
     check_deterministic(baseline, stage.play(Switch(at)))
     check_sound(scenario, baseline)
-    failed: list[FailedPoint] = []
-    unknown: list[str] = []
-    seconds = baseline.seconds
     points = chosen(counted.points, counted.busy, limit, seed)
-    for number in points:
-        switch = Switch(at, number)
-        played = stage.crash(switch, failed)
-        if played is None:
-            continue
-        seconds += played.seconds
-        found = tuple(stage.judge(baseline, played, switch))
-        if found:
-            failed.append(FailedPoint(number, switch.where, found, logs(played)))
-        elif any(map(unknown_calls, played.runs)):
-            unknown.append(f"{number}: {switch.where}")
+    crashes = [stage.crash(number, baseline) for number in points]
+    failed = [crash.failed for crash in crashes if crash.failed]
     if failed:
         raise CrashFailed(failed, len(points))
-    return CrashReport(len(points), tuple(unknown), seconds)
+    unknown = tuple(crash.unknown for crash in crashes if crash.unknown)
+    return CrashReport(len(points), unknown, baseline.seconds + sum(crash.seconds for crash in crashes))
 
 
 def check_sound(scenario: Scenario, baseline: Played) -> None:
@@ -116,6 +105,15 @@ def chosen(count: int, busy: Sequence[int], limit: int, seed: int) -> list[int]:
     first = dict.fromkeys([0, count - 1, *drawn.sample(busy, len(busy))])
     rest = [number for number in range(count) if number not in first]
     return sorted([*first, *drawn.sample(rest, len(rest))][:limit])
+
+
+@dataclass(frozen=True, slots=True)
+class _Crash:
+    """What came of a crash at one point: `unknown` names the point if a call's end is."""
+
+    failed: FailedPoint | None = None
+    unknown: str | None = None
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -143,13 +141,18 @@ class _Stage:
         with _settled_chance(self.seed):
             return run_virtual(main) if self.store is None else asyncio.run(main())
 
-    def crash(self, switch: Switch, failed: list[FailedPoint]) -> Played | None:
-        """The playing with that crash; one that never ends is a failed point."""
+    def crash(self, number: int, baseline: Played) -> _Crash:
+        """Play with the Worker dead from that point on, and judge it; a Run that never ends is a failure."""
+        switch = Switch(self.at, number)
         try:
-            return self.play(switch)
+            played = self.play(switch)
         except ScenarioStuck as stuck:
-            failed.append(FailedPoint(switch.kill_at or 0, switch.where, (str(stuck),), ""))
-            return None
+            return _Crash(FailedPoint(number, switch.where, (str(stuck),), ""))
+        found = tuple(self.judge(baseline, played, switch))
+        if found:
+            return _Crash(FailedPoint(number, switch.where, found, logs(played)), seconds=played.seconds)
+        unknown = any(map(unknown_calls, played.runs))
+        return _Crash(unknown=f"{number}: {switch.where}" if unknown else None, seconds=played.seconds)
 
     def judge(self, baseline: Played, played: Played, switch: Switch) -> Iterator[str]:
         if not switch.dead:

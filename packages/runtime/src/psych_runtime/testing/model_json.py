@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from psych_runtime.model.transient import classify
+from psych_runtime.failures.classify import classify
 from psych_runtime.testing.canonical import by_digest, canonical
 from psych_runtime_core.errors import (
     AccessDenied,

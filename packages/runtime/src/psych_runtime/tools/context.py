@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic import SecretStr
 
 from psych_runtime.secrets.of_a_call import CallSecrets
-from psych_runtime.tools.way_out import ToolHttp
+from psych_runtime.tools.tool_http import ToolHttp
 from psych_runtime_core.ids import RunId, ToolCallId
 from psych_runtime_core.scope import Scope
 

@@ -28,7 +28,8 @@ from psych_runtime_core.records.base import cut
 from psych_runtime_core.records.facts import FailureKind
 from psych_runtime_core.records.tool import MAX_ATTACHMENTS
 
-MAX_RESULT_BYTES = 64 * 1024 * 1024
+MAX_ENCODED_BYTES = 64 * 1024 * 1024
+"""Of the value of a result as JSON, whether a record could hold it or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,8 @@ def convert(result: object, masks: Masks = NO_MASKS) -> Converted | Problem:
         # A lazy stand-in for nothing raises even when it is asked of what type it is.
         return _refused(f"result: {_raising(result, error)}")
     encoded = encode_json(value)
-    if len(encoded) > MAX_RESULT_BYTES:
-        return Problem(FailureKind.RESULT_TOO_LARGE, wording.result_too_large(MAX_RESULT_BYTES))
+    if len(encoded) > MAX_ENCODED_BYTES:
+        return Problem(FailureKind.RESULT_TOO_LARGE, wording.result_too_large(MAX_ENCODED_BYTES))
     if len(files) > MAX_ATTACHMENTS:
         return Problem(FailureKind.RESULT_TOO_LARGE, wording.too_many_files(MAX_ATTACHMENTS))
     return Converted(value, encoded, files)

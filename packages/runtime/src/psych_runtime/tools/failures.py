@@ -1,16 +1,27 @@
-"""Whatever a tool raised, as the failure of its call."""
+"""How a call failed: raised in words of ours, or read off whatever a tool raised."""
 
 from __future__ import annotations
 
 import traceback
 from typing import cast
 
-from psych_runtime.model.transient import classify
+from psych_runtime.failures.classify import classify
 from psych_runtime.secrets.masks import NO_MASKS, Masks
-from psych_runtime.tools.calls import CallFailed
 from psych_runtime_core.engine import wording
 from psych_runtime_core.errors import CredentialNotFound
 from psych_runtime_core.records.facts import FailureKind, ToolFailure
+
+
+class CallFailed(Exception):
+    """A tool of our own ran and failed; the failure's message is what the model will be told."""
+
+    def __init__(self, failure: ToolFailure) -> None:
+        self.failure = failure
+        super().__init__(failure.message)
+
+
+class EndUnseen(CallFailed):
+    """Nobody saw the end: what the tool asked of the world may have been done."""
 
 
 def failure_of(error: BaseException, masks: Masks = NO_MASKS) -> ToolFailure:

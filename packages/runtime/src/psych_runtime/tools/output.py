@@ -51,6 +51,11 @@ def is_media_type(text: str) -> bool:
     return _MEDIA_TYPE.fullmatch(text) is not None
 
 
+def media_type_of(content_type: str) -> str:
+    """What a `Content-Type` states, in lower case and without its parameters; it may be none."""
+    return content_type.partition(";")[0].strip().lower()
+
+
 def output_of(result: object) -> ToolOutput:
     """What a tool returned, with its files apart."""
     if isinstance(result, ToolOutput):

@@ -20,10 +20,10 @@ from psych_runtime.attempt.inbox import Inbox
 from psych_runtime.attempt.loaded import Loaded
 from psych_runtime.attempt.orders import Orders
 from psych_runtime.attempt.outcome import Ended, Outcome
-from psych_runtime.attempt.plans import PlanCache
 from psych_runtime.attempt.seat import Seat
 from psych_runtime.attempt.signal import Signal
 from psych_runtime.attempt.terms import Shared, Terms
+from psych_runtime.attempt.versions import Versions
 from psych_runtime.runtime import Runtime
 from psych_runtime.worker.claiming import MOST_CLAIMED, MOST_LEFT_OUT, Claimer, DueMoments, Herd
 from psych_runtime.worker.lease import Keeper
@@ -72,7 +72,7 @@ class Worker:
             _checked("linger_seconds", linger_seconds, 0, 3_600),
             _checked("max_crashes", max_crashes, 1, 1_000),
         )
-        self._shared = Shared(self.runtime, PlanCache(self.runtime), terms, self._orders)
+        self._shared = Shared(self.runtime, Versions(self.runtime), terms, self._orders)
         self.slots = Slots(concurrency)
         self._seats: dict[RunId, Seat] = {}
         self._parked: OrderedDict[RunId, Loaded] = OrderedDict()

@@ -10,7 +10,7 @@ from typing import cast
 from pydantic import SecretStr
 
 from psych_runtime.model.chat.consumer import Misfit, given_by
-from psych_runtime.model.errors.replies import Asked
+from psych_runtime.model.errors.replies import CallErrors
 from psych_runtime_core.errors import CredentialNotFound, ModelErrorKind
 from psych_runtime_core.ports.secrets import ResolvedCredential, SecretResolver, stable_credential_identity
 from psych_runtime_core.scope import Scope
@@ -76,11 +76,11 @@ def _fits_a_header(key: SecretStr) -> bool:
     return text.isascii() and text.isprintable() and text == text.strip()
 
 
-def resolving(key: Key, scope: Scope, asked: Asked, sent: list[str]) -> Resolve:
+def resolving(key: Key, scope: Scope, errors: CallErrors, sent: list[str]) -> Resolve:
     """What looks the key up for one request, and notes it in `sent`, so that no error repeats it."""
 
     async def resolve() -> ResolvedCredential:
-        found = await given_by(partial(key.resolve, scope), _sendable, asked, "The key could not be had")
+        found = await given_by(partial(key.resolve, scope), _sendable, errors, "The key could not be had")
         sent.append(found.secret.get_secret_value())
         return found
 

@@ -16,7 +16,7 @@ from psych_runtime.model.chat.consumer import error_of_stranger
 from psych_runtime.model.chat.endpoint import Endpoint
 from psych_runtime.model.chat.reply.pieces import DEFAULT_PATIENCE, Patience
 from psych_runtime.model.chat.reply.reading import Reading, reply_events
-from psych_runtime.model.errors.replies import Asked
+from psych_runtime.model.errors.replies import CallErrors
 from psych_runtime.verdicts import is_cancellation
 from psych_runtime_core.errors import (
     AccessDenied,
@@ -42,7 +42,7 @@ class Call:
 
     endpoint: Endpoint
     scope: Scope
-    asked: Asked
+    errors: CallErrors
     credential: CredentialBinding | None
     headers: Mapping[str, str]
     query: Mapping[str, str]
@@ -56,7 +56,7 @@ async def call_events(call: Call, transport: HttpTransport) -> AsyncGenerator[St
 
     Whatever goes wrong on the way is told in an error of the port.
     """
-    reading = Reading(call.asked, call.endpoint.origin, call.patience)
+    reading = Reading(call.errors, call.endpoint.origin, call.patience)
     begun = False
     try:
         async with transport.stream(
@@ -80,17 +80,17 @@ async def call_events(call: Call, transport: HttpTransport) -> AsyncGenerator[St
     except OF_THE_PORT:
         raise
     except RequestFailed as failed:
-        error: PsychError = _error_of(failed, call.asked, begun=begun)
+        error: PsychError = _error_of(failed, call.errors, begun=begun)
     except (Exception, CancelledError) as odd:
         if is_cancellation(odd):
             raise
-        error = error_of_stranger(odd, call.asked, "The call could not be made")
+        error = error_of_stranger(odd, call.errors, "The call could not be made")
     # Raised out here: what led to it may hold what was sent and received, and is no part of it.
     raise error
 
 
-def _error_of(failed: RequestFailed, asked: Asked, *, begun: bool) -> ModelError:
+def _error_of(failed: RequestFailed, errors: CallErrors, *, begun: bool) -> ModelError:
     code = "truncated" if begun else None
     if failed.timed_out and failed.phase == "read":
         code = "idle"
-    return asked.error(ModelErrorKind.TRANSIENT, f"{failed.message}.", code=code)
+    return errors.of_ours(ModelErrorKind.TRANSIENT, f"{failed.message}.", code=code)

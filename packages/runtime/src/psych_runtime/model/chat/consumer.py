@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from math import inf
 from typing import TypeVar
 
-from psych_runtime.model.errors.replies import Asked
-from psych_runtime.model.transient import classify
+from psych_runtime.failures.classify import classify
+from psych_runtime.model.errors.replies import CallErrors
 from psych_runtime.verdicts import NoVerdict, verdict_of
 from psych_runtime_core.errors import AccessDenied, CredentialNotFound, ModelErrorKind, PsychError
 from psych_runtime_core.records.facts import FailureKind
@@ -24,7 +24,7 @@ class Misfit(ValueError):
 
 
 async def given_by(
-    ask: Callable[[], Awaitable[object]], fits: Callable[[object], T], asked: Asked, what: str
+    ask: Callable[[], Awaitable[object]], fits: Callable[[object], T], errors: CallErrors, what: str
 ) -> T:
     """What `fits` makes of the answer. Raises `ModelError`, `AccessDenied` and `CredentialNotFound` alone.
 
@@ -36,20 +36,20 @@ async def given_by(
     except NoVerdict as none:
         cause = none.__cause__
     # Raised out here, so that nothing leads from it to the error that it stands for.
-    raise _error_for(cause or TypeError(), asked, what)
+    raise _error_for(cause or TypeError(), errors, what)
 
 
-def error_of_stranger(error: BaseException, asked: Asked, what: str) -> PsychError:
+def error_of_stranger(error: BaseException, errors: CallErrors, what: str) -> PsychError:
     """An error of foreign code as one of ours, which names its class alone."""
     passing = classify(error)[0] is FailureKind.TRANSIENT
     kind = ModelErrorKind.TRANSIENT if passing else ModelErrorKind.PERMANENT
-    return asked.error(kind, f"{what}: {type(error).__name__}.")
+    return errors.of_ours(kind, f"{what}: {type(error).__name__}.")
 
 
-def _error_for(cause: BaseException, asked: Asked, what: str) -> PsychError:
+def _error_for(cause: BaseException, errors: CallErrors, what: str) -> PsychError:
     if isinstance(cause, Misfit):
-        return asked.error(cause.kind, f"{what}: {cause}.")
+        return errors.of_ours(cause.kind, f"{what}: {cause}.")
     if isinstance(cause, AccessDenied | CredentialNotFound):
         cause.__cause__ = cause.__context__ = None
         return cause
-    return error_of_stranger(cause, asked, what)
+    return error_of_stranger(cause, errors, what)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
-from psych_runtime_core.jsonvalue import FrozenDict, Json
+from psych_runtime_core.jsonvalue import EMPTY_OBJECT, FrozenDict, Json
 from psych_runtime_core.ports.model import ModelCapabilities
-
-NO_OPTIONS: Mapping[str, Json] = FrozenDict()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +32,7 @@ class Dialect:
     cache: Literal["none", "automatic", "breakpoints"] = "none"
     prompt_cache_key: bool = False
     call_ids: Literal["any", "nine_alphanumerics"] = "any"
-    options: Mapping[str, Json] = NO_OPTIONS
+    options: Mapping[str, Json] = EMPTY_OBJECT
     auth_header: str = "Authorization"
     auth_scheme: str = "Bearer"
 
@@ -48,28 +46,23 @@ class Dialect:
         )
 
 
+_OPENAI = Dialect(
+    name="openai",
+    hosts=("api.openai.com",),
+    max_tokens_field="max_completion_tokens",
+    structured_output="schema",
+    structured_with_tools=True,
+    parallel_tool_calls=True,
+    reasoning_replay="never",
+    cache="automatic",
+    prompt_cache_key=True,
+)
 _ROWS = (
-    Dialect(
-        name="openai",
-        hosts=("api.openai.com",),
-        max_tokens_field="max_completion_tokens",
-        structured_output="schema",
-        structured_with_tools=True,
-        parallel_tool_calls=True,
-        reasoning_replay="never",
-        cache="automatic",
-        prompt_cache_key=True,
-    ),
-    Dialect(
+    _OPENAI,
+    replace(
+        _OPENAI,
         name="azure",
         hosts=("openai.azure.com", "services.ai.azure.com", "cognitiveservices.azure.com"),
-        max_tokens_field="max_completion_tokens",
-        structured_output="schema",
-        structured_with_tools=True,
-        parallel_tool_calls=True,
-        reasoning_replay="never",
-        cache="automatic",
-        prompt_cache_key=True,
         auth_header="api-key",
         auth_scheme="",
     ),

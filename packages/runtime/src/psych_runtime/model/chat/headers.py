@@ -7,7 +7,7 @@ from typing import TypeAlias, cast
 
 from psych_runtime.egress.headers import checked
 from psych_runtime.model.chat.consumer import Misfit, given_by
-from psych_runtime.model.errors.replies import Asked
+from psych_runtime.model.errors.replies import CallErrors
 from psych_runtime.secrets.masks import SHORTEST_MASKED
 from psych_runtime_core.ports.model import ModelCallContext
 
@@ -18,7 +18,7 @@ _PUBLIC = {"accept", "api-version", "content-type", "user-agent"}
 
 
 async def headers_for(
-    given: Headers, context: ModelCallContext, asked: Asked, sent: list[str]
+    given: Headers, context: ModelCallContext, errors: CallErrors, sent: list[str]
 ) -> Mapping[str, str]:
     """The headers by lower-case names. What may be a secret in those that are made for the call is added to
     `sent`. Raises `ModelError` for what cannot be sent.
@@ -32,7 +32,7 @@ async def headers_for(
         sent.extend(private_values(made))
         return {name.lower(): value for name, value in {**sendable(context.headers), **made}.items()}
 
-    return await given_by(make, fits, asked, "The headers cannot be sent")
+    return await given_by(make, fits, errors, "The headers cannot be sent")
 
 
 def private_values(given: Mapping[str, str]) -> Iterator[str]:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias, cast
 
 from psych_runtime.model.errors.words import text_of_html
-from psych_runtime_core.jsonvalue import decode_json
-
-Object: TypeAlias = Mapping[str, object]
-NOTHING: Object = {}
+from psych_runtime.model.shapes import Object, choice_of, items, members
+from psych_runtime_core.jsonvalue import EMPTY_OBJECT, decode_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +61,12 @@ def error_in(chunk: object, event: str | None = None) -> object | None:
     `event` is the name of the event that brought it: what comes as `error` is one, whatever it looks like.
     """
     if event == "error":
-        return chunk or NOTHING
+        return chunk or EMPTY_OBJECT
     seen = _object(chunk)
     if _stands(seen.get("error")) or seen.get("object") == "error":
         return seen
     if seen.get("choices"):
-        wrong = _first_choice(seen["choices"]).get("error")
+        wrong = choice_of(seen).get("error")
         return {"error": wrong} if _stands(wrong) else None
     if _is_blocked(seen):
         return seen
@@ -81,17 +78,8 @@ def error_in(chunk: object, event: str | None = None) -> object | None:
 
 def _stands(value: object) -> bool:
     """Whether a key says anything: many send it empty with every chunk."""
-    if isinstance(value, dict):
-        return any(held is not None and held != "" for held in cast("Object", value).values())
-    return bool(value)
-
-
-def _first_choice(choices: object) -> Object:
-    for choice in cast("list[object]", choices) if isinstance(choices, list) else ():
-        seen = _object(choice)
-        if seen.get("index") in (0, None):
-            return seen
-    return NOTHING
+    said = members(value)
+    return any(held is not None and held != "" for held in said.values()) if said else bool(value)
 
 
 # --- the words -----------------------------------------------------------------------------------------
@@ -111,11 +99,9 @@ def _words(outer: Object, inner: Object) -> Iterator[str]:
 
 def _details(detail: object) -> str:
     """A text, or the `msg` of each fault that a validator lists."""
-    if not isinstance(detail, list | Mapping):
-        return _text(detail)
-    listed = cast("list[object]", detail) if isinstance(detail, list) else [cast("object", detail)]
-    faults = map(_object, listed)
-    return "; ".join(filter(None, (_text(one.get("msg")) or _text(one.get("message")) for one in faults)))
+    faults = map(members, items(detail) or (detail,))
+    told = (_text(fault.get("msg")) or _text(fault.get("message")) for fault in faults)
+    return _text(detail) or "; ".join(filter(None, told))
 
 
 def _as_text(value: object) -> str:
@@ -170,10 +156,7 @@ def _as_status(value: object) -> int | None:
 
 def _object(value: object) -> Object:
     """`value` if it is an object, the first in it if it is a list, else an empty one."""
-    if isinstance(value, dict):
-        return cast("Object", value)
-    listed = cast("list[object]", value) if isinstance(value, list) else ()
-    return next((cast("Object", one) for one in listed if isinstance(one, dict)), NOTHING)
+    return members(value) or next(filter(None, map(members, items(value))), EMPTY_OBJECT)
 
 
 def _text(value: object) -> str:

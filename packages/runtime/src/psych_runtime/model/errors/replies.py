@@ -9,14 +9,21 @@ from http import HTTPStatus
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
+from psych_runtime.failures.retry_after import retry_after
+from psych_runtime.failures.statuses import status_in_words
 from psych_runtime.model.errors.body import Said, error_in, said_by, said_by_body
-from psych_runtime.model.errors.retry_after import retry_after
 from psych_runtime.model.errors.table import Seen, advice, judge
-from psych_runtime.model.errors.words import MAX_EXCERPT, MAX_WORDS, cleaned, excerpt, masked
+from psych_runtime.model.errors.words import (
+    MAX_ERROR_SIZE,
+    MAX_EXCERPT,
+    MAX_WORDS,
+    cleaned,
+    excerpt,
+    masked,
+)
 from psych_runtime.secrets.masks import SHORTEST_MASKED
 from psych_runtime_core.errors import ModelError, ModelErrorKind
 
-MAX_BODY_BYTES = 65_536
 # A record keeps no longer code.
 MAX_CODE = 128
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
@@ -25,14 +32,14 @@ REQUEST_IDS = ("x-request-id", "request-id", "apim-request-id", "x-amzn-requesti
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """Who was asked, for which model, and the secrets that no error may repeat."""
+class CallErrors:
+    """Makes the errors of one call: they name its provider and its model, and repeat none of `secrets`."""
 
     provider: str
     model: str
     secrets: Sequence[str] = field(default=(), repr=False)
 
-    def error(
+    def of_ours(
         self,
         kind: ModelErrorKind,
         words: str,
@@ -53,7 +60,7 @@ class Asked:
             request_id=request_id,
         )
 
-    def refused(
+    def of_provider(
         self, said: Said, status: int | None, request_id: str | None, hint: float | None = None
     ) -> ModelError:
         """An error in the provider's words, judged by them and its status."""
@@ -83,29 +90,33 @@ class Asked:
 
 
 def error_of_reply(
-    status: int, headers: Mapping[str, str], body: bytes, asked: Asked, received_at: datetime | None = None
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    errors: CallErrors,
+    received_at: datetime | None = None,
 ) -> ModelError:
     """The error in a reply that is no answer: one of 400 and above, a redirect, one that no model wrote.
 
     Of `body` the first 64 KiB are read. `received_at`, an aware instant, is what a `Retry-After` date counts
     from where the reply has no `Date`.
     """
-    body, request_id = body[:MAX_BODY_BYTES], request_id_of(headers, asked)
+    body, request_id = body[:MAX_ERROR_SIZE], request_id_of(headers, errors)
     if status >= 400:
-        return asked.refused(said_by_body(body), status, request_id, retry_after(headers, received_at))
+        return errors.of_provider(said_by_body(body), status, request_id, retry_after(headers, received_at))
     if status == HTTPStatus.OK and not body.strip():
         words = "The reply was empty."
-        return asked.error(
+        return errors.of_ours(
             ModelErrorKind.TRANSIENT, words, code="empty_response", status=status, request_id=request_id
         )
-    words = _no_model(status, headers, body, asked)
-    return asked.error(
+    words = _no_model(status, headers, body, errors)
+    return errors.of_ours(
         ModelErrorKind.PERMANENT, words, code="not_a_model", status=status, request_id=request_id
     )
 
 
 def in_band_error(
-    chunk: object, asked: Asked, *, event: str | None = None, headers: Mapping[str, str] = NO_HEADERS
+    chunk: object, errors: CallErrors, *, event: str | None = None, headers: Mapping[str, str] = NO_HEADERS
 ) -> ModelError | None:
     """The error inside a reply that began well; None where `chunk` holds none.
 
@@ -116,42 +127,35 @@ def in_band_error(
     if found is None:
         return None
     said = said_by(found)
-    return asked.refused(said, said.status, request_id_of(headers, asked))
+    return errors.of_provider(said, said.status, request_id_of(headers, errors))
 
 
-def request_id_of(headers: Mapping[str, str], asked: Asked) -> str | None:
+def request_id_of(headers: Mapping[str, str], errors: CallErrors) -> str | None:
     """The provider's id of a call, as its reply has it."""
     told = {name.lower(): value for name, value in headers.items()}
-    ids = (cleaned(told.get(name, ""), asked.secrets, MAX_CODE) for name in REQUEST_IDS)
+    ids = (cleaned(told.get(name, ""), errors.secrets, MAX_CODE) for name in REQUEST_IDS)
     return next(filter(None, ids), None)
 
 
 def _without_words(status: int | None) -> str:
     if status is None:
         return "The reply broke off with an error that says nothing."
-    return f"The provider answered {_named(status)} and said nothing."
+    return f"The provider answered {status_in_words(status)} and said nothing."
 
 
-def _no_model(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) -> str:
+def _no_model(status: int, headers: Mapping[str, str], body: bytes, errors: CallErrors) -> str:
     told = {name.lower(): value for name, value in headers.items()}
     if 300 <= status < 400:
         target = _origin(told.get("location", ""))
-        return f"The reply was {_named(status)}{target}, and redirects are not followed."
+        return f"The reply was {status_in_words(status)}{target}, and redirects are not followed."
     if status != HTTPStatus.OK:
-        return f"The reply was {_named(status)}, which no model gives."
+        return f"The reply was {status_in_words(status)}, which no model gives."
     kind = told.get("content-type") or "no content type"
-    return f"The reply is no answer of a model; it is {kind} and begins: {_beginning(body, asked)!r}."
+    return f"The reply is no answer of a model; it is {kind} and begins: {_beginning(body, errors)!r}."
 
 
-def _beginning(body: bytes, asked: Asked) -> str:
-    return excerpt(said_by_body(body).words, asked.secrets)
-
-
-def _named(status: int) -> str:
-    try:
-        return f"{status} {HTTPStatus(status).phrase}"
-    except ValueError:
-        return str(status)
+def _beginning(body: bytes, errors: CallErrors) -> str:
+    return excerpt(said_by_body(body).words, errors.secrets)
 
 
 def _origin(location: str) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from psych_runtime.failures.statuses import AUTH_STATUSES, TRANSIENT_STATUSES
 from psych_runtime_core.errors import ModelErrorKind
 
 # A status: None is that of an error inside a reply that began well.
@@ -56,11 +57,6 @@ class Row:
 def judge(seen: Seen) -> Row:
     """The first row that fits; the last one fits always."""
     return next(row for row in TABLE if row.fits(seen))
-
-
-def kind_of_status(status: int) -> ModelErrorKind:
-    """What a status means where nothing else is known."""
-    return judge(Seen(status)).kind
 
 
 def advice(kind: ModelErrorKind, code: str | None = None) -> str:
@@ -148,7 +144,7 @@ TABLE = (
     ),
     Row(
         ModelErrorKind.AUTH,
-        statuses=frozenset({401, 403}),
+        statuses=AUTH_STATUSES,
         names=frozenset({"authentication_error", "permission_error", "invalid_api_key"}),
     ),
     Row(
@@ -159,8 +155,7 @@ TABLE = (
     ),
     Row(
         ModelErrorKind.TRANSIENT,
-        # 520 to 524 are Cloudflare's, 529 is Anthropic's "overloaded".
-        statuses=frozenset({408, 425, 429, 500, 502, 503, 504, *range(520, 525), 529}),
+        statuses=TRANSIENT_STATUSES,
         names=frozenset(
             {"overloaded_error", "rate_limit_error", "server_error", "api_error", "timeout_error"}
         ),

@@ -11,11 +11,11 @@ from urllib.parse import quote
 from psych_runtime_core.jsonvalue import without_surrogates
 from psych_runtime_core.records.base import cut
 
+MAX_ERROR_SIZE = 65_536
+"""Bytes of a body, characters of a text: an error may come with megabytes, and nobody reads more of it."""
 MAX_WORDS = 8_192
 MAX_EXCERPT = 200
 
-# One event may hold 8 MiB, and nobody reads more of it than this.
-_READ = 65_536
 # Each reaches to its own end or to that of the text, so no text takes longer than its length.
 _UNSEEN = re.compile(r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"<(?:[!/?]?[a-zA-Z]|!--)[^<>]*>")
@@ -52,13 +52,13 @@ def masked(text: str, secrets: Sequence[str]) -> str:
 
 def text_of_html(page: str) -> str:
     """What a page says to a reader; what it says of tags is still to be cleaned."""
-    return html.unescape(_TAG.sub(" ", _UNSEEN.sub(" ", page[:_READ])))
+    return html.unescape(_TAG.sub(" ", _UNSEEN.sub(" ", page[:MAX_ERROR_SIZE])))
 
 
 def _beginning(text: str, secrets: Sequence[str]) -> str:
     """The masked beginning of `text`, without what may be a piece of a secret where it was cut."""
     longest = max((len(form) for secret in secrets for form in _forms(secret)), default=0)
-    window = text[: _READ + longest]
+    window = text[: MAX_ERROR_SIZE + longest]
     shown = masked(window, secrets)
     return shown if len(window) == len(text) else shown[: max(len(shown) - longest, 0)]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from psych_runtime.doors import door
 from psych_runtime.model.prices.table import StaticPriceTable
 from psych_runtime_core.errors import MissingExtra
 from psych_runtime_core.ports.prices import ModelPrice, PriceResolver
@@ -22,19 +22,21 @@ class GenaiPrices:
 
     `provider` says who sells every model: a name of that package, or a base URL. Without one it is the
     provider of the call, else the one that an id such as `vendor/model` names, else the one whose models have
-    such names. `overrides` come first. The package is imported at the first look-up, which raises
-    `MissingExtra` without it. A row that charges for more than tokens has no price.
+    such names. `overrides` come first. A row that charges for more than tokens has no price. Raises
+    `MissingExtra` where the package is not installed; it is imported at the first look-up.
     """
 
     def __init__(
         self, *, provider: str | None = None, overrides: Mapping[str, ModelPrice] | None = None
     ) -> None:
+        if not _is_installed():
+            raise MissingExtra("genai_prices", "prices")
         self._provider = provider
         self._overrides = StaticPriceTable(overrides or {})
 
     @property
     def catalog(self) -> str | None:
-        """`genai-prices` and its version; None where it is not installed."""
+        """`genai-prices` and its version; None where it came without its metadata."""
         try:
             return f"genai-prices {version('genai-prices')}"
         except PackageNotFoundError:
@@ -58,24 +60,17 @@ class GenaiPrices:
 
     @cached_property
     def _catalog(self) -> GenaiCatalog:
-        with door("genai_prices", "prices"):
-            # The rows of the package itself: its updater fetches others, and is never started.
-            from genai_prices.data import providers
+        # The rows of the package itself: its updater fetches others, and is never started.
+        from genai_prices.data import providers
+
         from psych_runtime.model.prices.genai_catalog import GenaiCatalog
 
         return GenaiCatalog(providers)
 
 
-class _InstalledPrices(GenaiPrices):
-    """Knows nothing where the extra is not installed."""
-
-    def price_for(
-        self, model: str, *, provider: str | None = None, at: datetime, tier: str | None = None
-    ) -> ModelPrice | None:
-        try:
-            return super().price_for(model, provider=provider, at=at, tier=tier)
-        except MissingExtra:
-            return None
+def _is_installed() -> bool:
+    return find_spec("genai_prices") is not None
 
 
-DEFAULT_PRICES: PriceResolver = _InstalledPrices()
+# Nobody asked for the extra, so nothing is missed where it is not there: no model has a price.
+DEFAULT_PRICES: PriceResolver = GenaiPrices() if _is_installed() else StaticPriceTable({})

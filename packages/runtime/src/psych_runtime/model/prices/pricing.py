@@ -7,12 +7,14 @@ from datetime import datetime
 from decimal import Decimal, Inexact
 
 from psych_runtime_core.ports.prices import CostPolicy, ModelPrice, PriceResolver
-from psych_runtime_core.usage import MONEY, Cost, Usage
+from psych_runtime_core.usage import MONEY, Cost, Usage, summable
+
+_AMOUNTS = ("amount", "input_amount", "output_amount", "cache_read_amount", "cache_write_amount")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PricedCall:
-    """A call as its price is asked for; `reported` is the figure of its provider, `at` when it was made."""
+    """A call as its price is asked for, made at `at`; `reported` is the cost that its provider states."""
 
     model: str
     at: datetime
@@ -68,6 +70,13 @@ def _computed(call: PricedCall, prices: PriceResolver) -> Cost | None:
     return None
 
 
+def _summable(cost: Cost) -> Cost | None:
+    """The cost as the sums of a log can hold it; None for one that would make the log unreadable."""
+    stated: dict[str, Decimal | None] = {name: getattr(cost, name) for name in _AMOUNTS}
+    held = {name: summable(amount) for name, amount in stated.items() if amount is not None}
+    return None if None in held.values() else cost.model_copy(update=held)
+
+
 # --- the arithmetic -------------------------------------------------------------------------------------
 
 
@@ -114,25 +123,3 @@ def _total(amounts: list[Decimal]) -> Decimal:
     for amount in amounts:
         total = MONEY.add(total, amount)
     return total
-
-
-# A million amounts of so many digits, before and behind the point, add up within those of MONEY.
-_WHOLE_DIGITS, _DECIMALS = 14, 40
-
-
-_AMOUNTS = ("amount", "input_amount", "output_amount", "cache_read_amount", "cache_write_amount")
-
-
-def _summable(cost: Cost) -> Cost | None:
-    """The cost as the sums of a log can hold it; None for one that would make the log unreadable."""
-    stated: dict[str, Decimal | None] = {name: getattr(cost, name) for name in _AMOUNTS}
-    # A zero of any exponent is a price of nothing.
-    plain = {name: Decimal(0) for name, amount in stated.items() if amount is not None and not amount}
-    if not all(_fits(amount) for amount in stated.values() if amount):
-        return None
-    return cost.model_copy(update=plain)
-
-
-def _fits(amount: Decimal) -> bool:
-    exponent = amount.as_tuple().exponent
-    return isinstance(exponent, int) and exponent >= -_DECIMALS and amount.adjusted() < _WHOLE_DIGITS

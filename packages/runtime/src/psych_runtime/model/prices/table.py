@@ -47,13 +47,13 @@ class StaticPriceTable:
 
 def _ids(model: str, provider: str | None) -> Iterator[str]:
     """Where a price may stand: for this provider, then for any, each date on its own."""
-    asked = provider and provider.lower()
+    seller = provider and provider.lower()
     for spelling in spellings(model):
         vendor, rest = vendor_of(spelling)
-        if asked:
-            yield f"{asked}/{spelling}"
+        if seller:
+            yield f"{seller}/{spelling}"
         yield spelling
-        if vendor and asked in {None, "", vendor}:
+        if vendor and seller in {None, "", vendor}:
             yield rest
 
 

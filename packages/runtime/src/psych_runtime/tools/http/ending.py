@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NoReturn
 
-from psych_runtime.model.transient import classify
+from psych_runtime.failures.classify import classify
+from psych_runtime.failures.statuses import may_pass, status_in_words
 from psych_runtime.secrets.masks import Masks
-from psych_runtime.tools.calls import CallFailed, EndUnseen
+from psych_runtime.tools.failures import CallFailed, EndUnseen
 from psych_runtime.tools.http.reply import HttpReply, excerpt_of, value_of
-from psych_runtime.tools.http.tries import Tried, hint_of, may_pass
+from psych_runtime.tools.http.tries import Tried, hint_of
 from psych_runtime_core.engine import wording
 from psych_runtime_core.errors import AccessDenied, RequestFailed, ResponseTooLarge
 from psych_runtime_core.records.facts import FailureKind, ToolFailure
@@ -44,13 +45,13 @@ class HttpEnd:
 
 
 def _answered(reply: HttpReply, masks: Masks, now: datetime) -> ToolFailure:
-    code = str(reply.status)
+    code, answered = str(reply.status), status_in_words(reply.status)
     if reply.leads_to is not None:
-        text = wording.http_redirect(reply.told, reply.leads_to)
+        text = wording.http_redirect(answered, reply.leads_to)
         return ToolFailure(kind=FailureKind.HTTP_REDIRECT, message=text, code=code)
     transient = may_pass(reply.status)
     # A secret that is cut in two is one that no mask finds.
-    text = wording.http_error(reply.told, masks.text(excerpt_of(reply)), transient=transient)
+    text = wording.http_error(answered, masks.text(excerpt_of(reply)), transient=transient)
     return ToolFailure(
         kind=FailureKind.HTTP_ERROR,
         message=text,

@@ -15,14 +15,14 @@ from psych_runtime.tools.offered import offered_tool
 from psych_runtime.tools.problem import MAX_FAULTS, Problem, invalid_arguments
 from psych_runtime.tools.signature import Code
 from psych_runtime_core.clock import Clock
-from psych_runtime_core.jsonvalue import FrozenDict, Json
+from psych_runtime_core.jsonvalue import EMPTY_OBJECT, FrozenDict, Json
 from psych_runtime_core.messages import ToolClass, ToolDefinition, class_of
 from psych_runtime_core.records.facts import OfferedTool
 from psych_runtime_core.schema import violations
 from psych_runtime_core.spec.http_tool import HttpTool
 
 # What a schema that says nothing is to a model: some providers take no object without properties.
-ANY_OBJECT = FrozenDict({"type": "object", "properties": FrozenDict()})
+ANY_OBJECT = FrozenDict({"type": "object", "properties": EMPTY_OBJECT})
 
 _CLASS_OF_METHOD = {"GET": ToolClass.READ_ONLY, "DELETE": ToolClass.DESTRUCTIVE}
 

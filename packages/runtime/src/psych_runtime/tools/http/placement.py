@@ -17,6 +17,7 @@ from psych_runtime.tools.http.values import (
     in_query,
     query_pairs,
 )
+from psych_runtime.tools.output import media_type_of
 from psych_runtime_core.errors import Violation, pointer
 from psych_runtime_core.jsonvalue import Json, encode_json
 from psych_runtime_core.spec.http_tool import HttpMethod, HttpTool
@@ -160,4 +161,4 @@ class _Placing:
 
 def _content_type(headers: Mapping[str, str]) -> str | None:
     stated = (value for name, value in headers.items() if name.lower() == "content-type")
-    return next((value.partition(";")[0].strip().lower() for value in stated), None)
+    return next(map(media_type_of, stated), None)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from email.message import Message
 from http import HTTPStatus
 
-from psych_runtime.tools.output import BYTES, File, is_media_type
+from psych_runtime.tools.output import BYTES, File, is_media_type, media_type_of
 from psych_runtime_core.errors import NotJson
 from psych_runtime_core.jsonvalue import Json, decode_json, freeze
 
@@ -39,14 +39,6 @@ class HttpReply:
     def is_success(self) -> bool:
         return 200 <= self.status < 300
 
-    @property
-    def told(self) -> str:
-        """Its status with what the number stands for."""
-        try:
-            return f"{self.status} {HTTPStatus(self.status).phrase}"
-        except ValueError:
-            return str(self.status)
-
 
 @dataclass(frozen=True, slots=True)
 class _Stated:
@@ -58,10 +50,9 @@ class _Stated:
     @classmethod
     def by(cls, headers: Mapping[str, str]) -> _Stated:
         parsed = Message()
-        parsed["content-type"] = headers.get("content-type", "")
-        stated = headers.get("content-type", "").partition(";")[0].strip().lower()
+        parsed["content-type"] = stated = headers.get("content-type", "")
         charset = parsed.get_param("charset")
-        return cls(stated, charset if isinstance(charset, str) else None)
+        return cls(media_type_of(stated), charset if isinstance(charset, str) else None)
 
     @property
     def is_json(self) -> bool:

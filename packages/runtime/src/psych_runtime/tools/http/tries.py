@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from psych_runtime.model.errors.retry_after import retry_after
-from psych_runtime.model.errors.table import kind_of_status
+from psych_runtime.failures.retry_after import retry_after
+from psych_runtime.failures.statuses import may_pass
 from psych_runtime.tools.http.reply import HttpReply
 from psych_runtime_core.engine.retry import retry_delay
-from psych_runtime_core.errors import ModelErrorKind, RequestFailed
+from psych_runtime_core.errors import RequestFailed
 
 MAX_TRIES = 3
 Tried: TypeAlias = HttpReply | RequestFailed
@@ -33,11 +33,6 @@ def pause_before_next(number: int, tried: Tried, terms: TryTerms, now: datetime)
     if terms.deadline is not None and now + timedelta(seconds=pause) >= terms.deadline:
         return None
     return pause
-
-
-def may_pass(status: int) -> bool:
-    """Whether a server that answers this may answer otherwise a little later."""
-    return kind_of_status(status) is ModelErrorKind.TRANSIENT
 
 
 def hint_of(tried: Tried, now: datetime) -> float | None:

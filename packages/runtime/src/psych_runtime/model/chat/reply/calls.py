@@ -13,8 +13,7 @@ from psych_runtime.model.chat.reply.gathered import Held
 from psych_runtime.model.chat.reply.opaque import text_size
 from psych_runtime.model.chat.reply.text import WholeText
 from psych_runtime_core.arguments import MAX_ARGUMENTS_BYTES
-from psych_runtime_core.frozen import Json
-from psych_runtime_core.jsonvalue import without_surrogates
+from psych_runtime_core.jsonvalue import Json, without_surrogates
 from psych_runtime_core.ports.model import ToolCallDelta
 
 

@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from psych_runtime.model.chat.reply.opaque import opaque_of
 from psych_runtime.model.chat.reply.reasoning import written
-from psych_runtime.model.chat.reply.shapes import Object, items, members
 from psych_runtime.model.chat.reply.text import text_of
+from psych_runtime.model.shapes import Object, items, members
 from psych_runtime_core.messages import Media
 from psych_runtime_core.ports.model import (
     MediaDelta,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
-from psych_runtime.model.chat.reply.numbers import amount_of
-from psych_runtime.model.chat.reply.shapes import Object, members
+from psych_runtime.model.numbers import amount_of
+from psych_runtime.model.shapes import Object, members
 from psych_runtime_core.usage import MONEY
 
 COST_HEADER = "x-litellm-response-cost"

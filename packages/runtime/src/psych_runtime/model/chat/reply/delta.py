@@ -7,21 +7,14 @@ from typing import TypeAlias
 
 from psych_runtime.model.chat.reply.content import ContentPiece, content_pieces, image_pieces
 from psych_runtime.model.chat.reply.fragments import Fragment, fragment_of
-from psych_runtime.model.chat.reply.numbers import count_of
 from psych_runtime.model.chat.reply.reasoning import THOUGHTS, ReasoningItem, reasoning_pieces, written
-from psych_runtime.model.chat.reply.shapes import NOTHING, Object, items, members
+from psych_runtime.model.shapes import Object, items, members
 from psych_runtime_core.ports.model import RefusalDelta
 
 Piece: TypeAlias = ContentPiece | ReasoningItem | Fragment
 
 # What stands beside the content. A stream has thousands of deltas, nearly all of content alone.
 _RARE = frozenset({"refusal", "images", "tool_calls", "function_call"})
-
-
-def choice_of(chunk: Object) -> Object:
-    """The first choice in a chunk, empty without one; one without a number is the first."""
-    choices = map(members, items(chunk.get("choices")))
-    return next((choice for choice in choices if not count_of(choice.get("index"))), NOTHING)
 
 
 def pieces_of(delta: object, *, whole: bool = False) -> Iterator[Piece]:

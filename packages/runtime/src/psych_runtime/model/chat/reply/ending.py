@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from psych_runtime.model.chat.reply.cost import cost_in, cost_in_headers
-from psych_runtime.model.chat.reply.shapes import Object
 from psych_runtime.model.chat.reply.text import text_of
 from psych_runtime.model.chat.reply.usage import usage_in
-from psych_runtime.model.errors.replies import Asked
+from psych_runtime.model.errors.replies import CallErrors
+from psych_runtime.model.shapes import Object
 from psych_runtime_core.jsonvalue import without_surrogates
 from psych_runtime_core.messages import FinishReason
 from psych_runtime_core.ports.model import StreamDone
@@ -50,12 +50,12 @@ class Ending:
         if word is not None and not isinstance(word, bool):
             self.word = without_surrogates(text_of(word)) or self.word
 
-    def done(self, reason: FinishReason, asked: Asked) -> StreamDone:
+    def done(self, reason: FinishReason, errors: CallErrors) -> StreamDone:
         """The end of a stream that ended for `reason`. Its names are recorded, so none keeps a key."""
-        names = {key: asked.masked(without_surrogates(name)) for key, name in self._names.items()}
+        names = {key: errors.masked(without_surrogates(name)) for key, name in self._names.items()}
         return StreamDone(
             reason,
-            self.word and asked.masked(self.word),
+            self.word and errors.masked(self.word),
             self._usage,
             self._cost(names.get("model")),
             served_model=names.get("model"),

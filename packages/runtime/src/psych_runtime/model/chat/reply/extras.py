@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from psych_runtime.model.chat.reply.gathered import Gathered
-from psych_runtime.model.chat.reply.shapes import members
-from psych_runtime_core.frozen import FrozenDict, Json
+from psych_runtime.model.shapes import members
+from psych_runtime_core.jsonvalue import FrozenDict, Json
 
 
 class Extras:

@@ -10,13 +10,11 @@ from typing import TypeVar
 from psych_runtime.model.chat.reply.arguments import SeenArguments
 from psych_runtime.model.chat.reply.faults import malformed
 from psych_runtime.model.chat.reply.names import GrowingName
-from psych_runtime.model.chat.reply.numbers import count_of
 from psych_runtime.model.chat.reply.opaque import compact_json, opaque_of
-from psych_runtime.model.chat.reply.shapes import Object, members
 from psych_runtime.model.chat.reply.text import text_of
-from psych_runtime_core.frozen import FrozenDict, Json
-
-NO_EXTRAS: Mapping[str, Json] = FrozenDict()
+from psych_runtime.model.numbers import count_of
+from psych_runtime.model.shapes import Object, members
+from psych_runtime_core.jsonvalue import EMPTY_OBJECT, FrozenDict, Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +28,7 @@ class Fragment:
     id: str | None = None
     name: str = ""
     arguments: str = ""
-    extras: Mapping[str, Json] = NO_EXTRAS
+    extras: Mapping[str, Json] = EMPTY_OBJECT
 
 
 @dataclass(slots=True)
@@ -44,7 +42,7 @@ class HeldCall:
     arguments: SeenArguments = field(default_factory=SeenArguments)
 
 
-Held = TypeVar("Held", bound=HeldCall)
+AnyCall = TypeVar("AnyCall", bound=HeldCall)
 
 
 class Verdict(Enum):
@@ -54,7 +52,7 @@ class Verdict(Enum):
     OPENS = "it begins a call"
 
 
-def place(fragment: Fragment, calls: Sequence[Held], chunk: int) -> Verdict | Held:
+def place(fragment: Fragment, calls: Sequence[AnyCall], chunk: int) -> Verdict | AnyCall:
     """Whether `fragment`, of the chunk with that number, repeats or opens a call, or the call it continues.
 
     Raises `Unreadable` for a fragment of no call.
@@ -111,7 +109,7 @@ def _may_repeat(fragment: Fragment, call: HeldCall, chunk: int) -> bool:
     )
 
 
-def _held(fragment: Fragment, calls: Sequence[Held]) -> Held | None:
+def _held(fragment: Fragment, calls: Sequence[AnyCall]) -> AnyCall | None:
     """The call that is held at the fragment's index, or of its id, or, when it has no index, the last one."""
     if fragment.index is not None:
         calls = [call for call in calls if call.index == fragment.index]

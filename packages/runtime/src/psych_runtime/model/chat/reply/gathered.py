@@ -7,7 +7,7 @@ from typing import cast
 from psych_runtime.model.assemble import MAX_ANSWER_BYTES
 from psych_runtime.model.chat.reply.faults import too_large
 from psych_runtime.model.chat.reply.opaque import json_size, text_size
-from psych_runtime_core.frozen import FrozenDict, Json
+from psych_runtime_core.jsonvalue import FrozenDict, Json
 
 _AROUND_A_KEY = len('"":,')
 

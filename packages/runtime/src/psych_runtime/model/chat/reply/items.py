@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from psych_runtime.model.chat.reply.gathered import Gathered, Held
-from psych_runtime.model.chat.reply.numbers import count_of
 from psych_runtime.model.chat.reply.opaque import opaque_of, text_size
 from psych_runtime.model.chat.reply.reasoning import ReasoningItem
-from psych_runtime.model.chat.reply.shapes import Object
 from psych_runtime.model.chat.reply.text import text_of
+from psych_runtime.model.numbers import count_of
+from psych_runtime.model.shapes import Object
 from psych_runtime_core.ports.model import ReasoningDelta
 
 # Text under these keys comes in pieces; of any other key the last value that says something counts.

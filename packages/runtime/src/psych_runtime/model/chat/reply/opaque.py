@@ -10,10 +10,9 @@ from typing import cast
 
 from psych_runtime.model.chat.reply.faults import malformed
 from psych_runtime_core.errors import NotJson
+from psych_runtime_core.frozen import MAX_DEPTH
 from psych_runtime_core.jsonvalue import Json, freeze
 
-# The depth to which records go.
-_MAX_DEPTH = 128
 # Made once: `json.dumps` makes one for each text.
 _quoted = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -79,5 +78,5 @@ def _number(value: Decimal) -> float | str:
 
 
 def _check(depth: int) -> None:
-    if depth > _MAX_DEPTH:
-        raise malformed(f"a value in the reply is nested more than {_MAX_DEPTH} levels deep")
+    if depth > MAX_DEPTH:
+        raise malformed(f"a value in the reply is nested more than {MAX_DEPTH} levels deep")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TypeAlias
 
 from psych_runtime.model.chat.reply.calls import Calls
@@ -11,9 +10,9 @@ from psych_runtime.model.chat.reply.fragments import Fragment
 from psych_runtime.model.chat.reply.gathered import Gathered, Held
 from psych_runtime.model.chat.reply.items import ReasoningItems
 from psych_runtime.model.chat.reply.reasoning import ReasoningItem
-from psych_runtime.model.chat.reply.shapes import members
 from psych_runtime.model.chat.reply.text import WholeText
-from psych_runtime_core.jsonvalue import FrozenDict, Json
+from psych_runtime.model.shapes import members
+from psych_runtime_core.jsonvalue import EMPTY_OBJECT, FrozenDict, Json
 from psych_runtime_core.ports.model import (
     MediaDelta,
     OpaqueDelta,
@@ -25,8 +24,6 @@ from psych_runtime_core.ports.model import (
 
 Prose: TypeAlias = TextDelta | ReasoningDelta | RefusalDelta
 
-NO_MARK: Mapping[str, Json] = FrozenDict()
-
 
 class Order:
     """Takes the pieces of one answer. What must wait, waits: half a character, a mark, a name that grows."""
@@ -37,7 +34,7 @@ class Order:
         self._said: set[type[StreamEvent | ReasoningItem]] = set()
         self._prose: type[Prose] | None = None
         self._text = WholeText()
-        self._mark, self._extra = NO_MARK, Gathered()
+        self._mark, self._extra = EMPTY_OBJECT, Gathered()
         self._shown: Json = None
 
     @property
@@ -108,7 +105,7 @@ class Order:
     def _close(self) -> list[StreamEvent]:
         """The end of the prose that goes on now: a half that stays alone, and the mark of a thought."""
         kind, rest, mark, extra = self._prose, self._text.rest(), self._mark, self._extra
-        self._prose, self._mark, self._extra = None, NO_MARK, Gathered()
+        self._prose, self._mark, self._extra = None, EMPTY_OBJECT, Gathered()
         if kind is ReasoningDelta:
             return [ReasoningDelta(rest, FrozenDict({**mark, "extra": extra.frozen()} if extra else mark))]
         return [kind(rest)] if kind and rest else []

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Any, NamedTuple, TypeGuard
+from typing import NamedTuple, cast
 
-from psych_runtime.model.errors.replies import Asked
+from psych_runtime.model.errors.replies import CallErrors
 from psych_runtime.model.errors.words import excerpt
+from psych_runtime.model.shapes import Object
 from psych_runtime_core.errors import ModelErrorKind
-
-Chunk = Mapping[str, Any]
 
 
 class Payload(NamedTuple):
     """What one event holds, of an error that is no JSON its text; `done` is the mark that ends a stream."""
 
-    chunks: tuple[Chunk | str, ...] = ()
+    chunks: tuple[Object | str, ...] = ()
     done: bool = False
 
 
-def read_payload(data: str, asked: Asked) -> Payload:
+def read_payload(data: str, errors: CallErrors) -> Payload:
     """The objects in `data`: the one that it is, or one a line; floats are exact, as `Decimal`.
 
     Comments, blanks and JSON that is no object hold nothing. Raises the transient `ModelError`
@@ -36,8 +34,8 @@ def read_payload(data: str, asked: Asked) -> Payload:
         return _lines(text)
     except (ValueError, RecursionError) as broken:
         why = "it is nested too deeply" if isinstance(broken, RecursionError) else "it is no JSON"
-        words = f"an event of the stream cannot be read, {why}: {excerpt(data, asked.secrets)}"
-        raise asked.error(ModelErrorKind.TRANSIENT, words, code="malformed_event") from None
+        words = f"an event of the stream cannot be read, {why}: {excerpt(data, errors.secrets)}"
+        raise errors.of_ours(ModelErrorKind.TRANSIENT, words, code="malformed_event") from None
 
 
 def _lines(text: str) -> Payload:
@@ -48,7 +46,7 @@ def _lines(text: str) -> Payload:
         lines = [line.strip() for line in text.split("\n")]
         if len(lines) == 1:
             raise
-    chunks: list[Chunk] = []
+    chunks: list[Object] = []
     for line in lines:
         if _ends(line):
             return Payload(tuple(chunks), done=True)
@@ -65,12 +63,8 @@ def _ends(text: str) -> bool:
     return len(text) == len("[DONE]") and text.upper() == "[DONE]"
 
 
-def _objects(value: object) -> tuple[Chunk, ...]:
-    return (value,) if _is_chunk(value) else ()
-
-
-def _is_chunk(value: object) -> TypeGuard[Chunk]:
-    return isinstance(value, dict)
+def _objects(value: object) -> tuple[Object, ...]:
+    return (cast("Object", value),) if isinstance(value, dict) else ()
 
 
 def _decimal(text: str) -> Decimal:

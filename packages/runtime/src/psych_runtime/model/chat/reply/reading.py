@@ -11,7 +11,8 @@ from psych_runtime.egress.sse import ServerEvent, server_events
 from psych_runtime.model.chat.reply.payload import Payload, read_payload
 from psych_runtime.model.chat.reply.pieces import Patience, Pieces
 from psych_runtime.model.chat.reply.stream import ChatStream
-from psych_runtime.model.errors.replies import Asked, error_of_reply
+from psych_runtime.model.errors.replies import CallErrors, error_of_reply
+from psych_runtime.model.errors.words import MAX_ERROR_SIZE
 from psych_runtime_core.errors import ModelError, RequestFailed, ResponseTooLarge
 from psych_runtime_core.ports.model import StreamEvent
 
@@ -21,16 +22,15 @@ if TYPE_CHECKING:
     import httpx2
 
 MAX_EVENT_BYTES = 8 * 1024 * 1024
-MAX_ERROR_BYTES = 64 * 1024
 MAX_BLANKS = 64 * 1024
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a reply is read with: who was asked, where, and with which patience at the end."""
+    """What a reply is read with: the errors of its call, where it came from, and the patience at its end."""
 
-    asked: Asked
+    errors: CallErrors
     origin: str
     patience: Patience
 
@@ -43,9 +43,9 @@ async def reply_events(
         pieces = Pieces(body, reading.patience)
         opening = await _opening(pieces) if response.status_code == 200 else b""
         if not opening or opening == b"<" or _is_page(response):
-            shown = await _up_to(pieces, MAX_ERROR_BYTES)
-            raise error_of_reply(response.status_code, response.headers, shown, reading.asked, received_at)
-        chat = ChatStream(reading.asked, response.headers)
+            shown = await _up_to(pieces, MAX_ERROR_SIZE)
+            raise error_of_reply(response.status_code, response.headers, shown, reading.errors, received_at)
+        chat = ChatStream(reading.errors, response.headers)
         if opening == b"{":
             for event in await _whole(pieces, chat, reading):
                 yield event
@@ -96,7 +96,7 @@ async def _whole(pieces: Pieces, chat: ChatStream, reading: Reading) -> list[Str
         body += piece
         if len(body) > MAX_EVENT_BYTES:
             raise ResponseTooLarge(reading.origin, MAX_EVENT_BYTES)
-    payload = read_payload(body.decode("utf-8-sig", "replace"), reading.asked)
+    payload = read_payload(body.decode("utf-8-sig", "replace"), reading.errors)
     return chat.whole(payload.chunks[0] if payload.chunks else {})
 
 
@@ -107,7 +107,7 @@ async def _streamed(pieces: Pieces, chat: ChatStream, reading: Reading) -> Async
         server_events(pieces, origin=reading.origin, max_event_bytes=MAX_EVENT_BYTES)
     ) as told:
         async for event in told:
-            payload = _payload(event, chat, reading.asked, done=done)
+            payload = _payload(event, chat, reading.errors, done=done)
             for chunk in payload.chunks:
                 if done:
                     chat.late(chunk)
@@ -123,10 +123,10 @@ async def _streamed(pieces: Pieces, chat: ChatStream, reading: Reading) -> Async
         yield heard
 
 
-def _payload(event: ServerEvent, chat: ChatStream, asked: Asked, *, done: bool) -> Payload:
+def _payload(event: ServerEvent, chat: ChatStream, errors: CallErrors, *, done: bool) -> Payload:
     """What an event holds; of one that nobody can read nothing, once the answer is there."""
     try:
-        payload = read_payload(event.data, asked)
+        payload = read_payload(event.data, errors)
     except ModelError as unreadable:
         if event.name == "error":
             return Payload((event.data,))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from psych_runtime.model.chat.reply.opaque import opaque_of
-from psych_runtime.model.chat.reply.shapes import Object, items, members
+from psych_runtime.model.shapes import Object, items, members
 from psych_runtime_core.ports.model import OpaqueDelta, ReasoningDelta
 
 # The first one that says something is shown; the others say the same again.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
-from psych_runtime.model.chat.reply.delta import Piece, choice_of, pieces_of
+from psych_runtime.model.chat.reply.delta import Piece, pieces_of
 from psych_runtime.model.chat.reply.ending import Ending
 from psych_runtime.model.chat.reply.faults import Unreadable
 from psych_runtime.model.chat.reply.fragments import Fragment
 from psych_runtime.model.chat.reply.order import Order
-from psych_runtime.model.chat.reply.shapes import Object, members
 from psych_runtime.model.chat.reply.words import finish_of
-from psych_runtime.model.errors.replies import NO_HEADERS, Asked, in_band_error, request_id_of
+from psych_runtime.model.errors.replies import NO_HEADERS, CallErrors, in_band_error, request_id_of
+from psych_runtime.model.shapes import Object, choice_of, members
 from psych_runtime_core.errors import ModelErrorKind
 from psych_runtime_core.ports.model import StreamEvent
 
@@ -23,8 +23,8 @@ class ChatStream:
     `headers` are those of the reply: the provider's id of the call, and its cost where the body names none.
     """
 
-    def __init__(self, asked: Asked, headers: Mapping[str, str] = NO_HEADERS) -> None:
-        self._asked, self._headers = asked, headers
+    def __init__(self, errors: CallErrors, headers: Mapping[str, str] = NO_HEADERS) -> None:
+        self._errors, self._headers = errors, headers
         self._order, self._ending = Order(), Ending(headers)
         self._chunks = 0
         self._streamed: set[type[Piece]] = set()
@@ -32,7 +32,7 @@ class ChatStream:
     @property
     def request_id(self) -> str | None:
         """The provider's id of the call."""
-        return request_id_of(self._headers, self._asked)
+        return request_id_of(self._headers, self._errors)
 
     @property
     def finished(self) -> bool:
@@ -45,7 +45,7 @@ class ChatStream:
         `event` is the name of its server-sent event: under `error` any chunk is one, text too. Raises
         `ModelError` for an error of the provider, and for what cannot be read.
         """
-        error = in_band_error(chunk, self._asked, event=event, headers=self._headers)
+        error = in_band_error(chunk, self._errors, event=event, headers=self._headers)
         if error is not None:
             raise error
         found = members(chunk)
@@ -107,9 +107,9 @@ class ChatStream:
             raise Unreadable("empty_response", "the stream ended, and the model had said nothing")
         calls, only_refuses = self._order.calls > 0, self._order.only_refuses
         reason = finish_of(self._ending.word, calls=calls, only_refusal=only_refuses)
-        return [*self._order.end(), self._ending.done(reason, self._asked)]
+        return [*self._order.end(), self._ending.done(reason, self._errors)]
 
     def _fail(self, fault: Unreadable) -> NoReturn:
-        raise self._asked.error(
+        raise self._errors.of_ours(
             fault.kind, fault.words, code=fault.code, request_id=self.request_id
         ) from None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from psych_runtime.model.chat.reply.numbers import count_of
-from psych_runtime.model.chat.reply.shapes import NOTHING, Object, members
+from psych_runtime.model.numbers import count_of
+from psych_runtime.model.shapes import Object, members
+from psych_runtime_core.jsonvalue import EMPTY_OBJECT
 from psych_runtime_core.usage import Usage
 
 
@@ -125,7 +126,7 @@ def _prompt(stated: Object) -> tuple[int | None, bool]:
 
 
 def _details(stated: Object, *names: str) -> Object:
-    return next(filter(None, (members(stated.get(f"{name}_tokens_details")) for name in names)), NOTHING)
+    return next(filter(None, (members(stated.get(f"{name}_tokens_details")) for name in names)), EMPTY_OBJECT)
 
 
 def _count(holder: Object, key: str) -> int | None:

@@ -71,12 +71,12 @@ def _number(value: float | None) -> float | None:
     return None if value is None else integral(float(value))
 
 
-def _tool_choice(asked: str) -> Json:
-    if asked == "auto":
+def _tool_choice(choice: str) -> Json:
+    if choice == "auto":
         return None
-    if asked in {"none", "required"}:
-        return asked
-    return {"type": "function", "function": {"name": asked}}
+    if choice in {"none", "required"}:
+        return choice
+    return {"type": "function", "function": {"name": choice}}
 
 
 def _answer(request: ModelRequest, terms: Terms) -> Iterator[Field]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from psych_runtime.model.assemble import MAX_MEDIA_BYTES
 from psych_runtime_core.errors import PsychError
 
 MEBIBYTE = 1024 * 1024
 MAX_SYSTEM_BYTES = MEBIBYTE
 MAX_MEDIA = 50
-MAX_MEDIA_BYTES = 20 * MEBIBYTE
 MAX_BODY_BYTES = 64 * MEBIBYTE
 
 
@@ -32,7 +32,7 @@ def check_media(count: int) -> None:
 
 
 def check_medium(size_bytes: int | None) -> None:
-    """Raise `Unsendable` for a picture or a file beyond its limit."""
+    """Raise `Unsendable` for a picture or a file beyond the limit of an answer's: it may be one of those."""
     if size_bytes is not None and size_bytes > MAX_MEDIA_BYTES:
         raise _too_large(f"A picture or file has {size_bytes} bytes, of at most {MAX_MEDIA_BYTES}.")
 

@@ -36,8 +36,8 @@ def media_block(part: ImagePart | FilePart) -> Block:
 
 def _image(media: Media, detail: str) -> Block:
     address = media.url or _data_url(media)
-    asked: Block = {"url": address} if detail == "auto" else {"url": address, "detail": detail}
-    return {"type": "image_url", "image_url": asked}
+    image: Block = {"url": address} if detail == "auto" else {"url": address, "detail": detail}
+    return {"type": "image_url", "image_url": image}
 
 
 def _sound(media: Media) -> Block:

@@ -9,9 +9,9 @@ from psych_runtime.model.chat.dialects import Dialect
 from psych_runtime.model.chat.request.json_bytes import wire_bytes, wire_text
 from psych_runtime.model.chat.request.limits import check_media, check_system
 from psych_runtime.model.chat.request.media import Block, media_block
-from psych_runtime.model.chat.request.replay import NOTHING, call_extras, content_blocks, reasoning_fields
+from psych_runtime.model.chat.request.replay import call_extras, content_blocks, reasoning_fields
 from psych_runtime.model.chat.request.wire_ids import WireIds
-from psych_runtime_core.jsonvalue import Json, decode_json
+from psych_runtime_core.jsonvalue import EMPTY_OBJECT, Json, decode_json
 from psych_runtime_core.messages import (
     AssistantMessage,
     AssistantPart,
@@ -124,7 +124,7 @@ class WireConversation:
         return fields
 
     def _call(self, call: ToolCall, own: bool) -> Block:
-        beside, inside = call_extras(call) if own else (NOTHING, NOTHING)
+        beside, inside = call_extras(call) if own else (EMPTY_OBJECT, EMPTY_OBJECT)
         function: Block = {"name": call.name, "arguments": _arguments(call.arguments), **inside}
         return {"id": self._ids.announce(call, own=own), "type": "function", "function": function, **beside}
 

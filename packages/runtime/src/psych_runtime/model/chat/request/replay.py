@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from psych_runtime.model.chat.request.media import Block
-from psych_runtime_core.jsonvalue import FrozenDict, Json
+from psych_runtime.model.shapes import Object, members
+from psych_runtime_core.jsonvalue import Json
 from psych_runtime_core.messages import (
     AssistantMessage,
     AssistantPart,
@@ -14,8 +13,6 @@ from psych_runtime_core.messages import (
     TextPart,
     ToolCall,
 )
-
-NOTHING: Mapping[str, Json] = FrozenDict()
 
 # The field of reasoning that says of none where it came from.
 _PLAIN_FIELD = "reasoning_content"
@@ -31,7 +28,7 @@ def reasoning_fields(message: AssistantMessage) -> dict[str, Json]:
     for part in message.parts:
         if not isinstance(part, ReasoningPart | OpaquePart):
             continue
-        origin = _object(part.opaque)
+        origin = members(part.opaque)
         name = origin.get("field", _PLAIN_FIELD if isinstance(part, ReasoningPart) else None)
         if not isinstance(name, str) or name == _IN_CONTENT:
             continue
@@ -48,10 +45,10 @@ def content_blocks(message: AssistantMessage) -> list[Json] | None:
     return None if all(block.get("type") == "text" for block in blocks) else [*blocks]
 
 
-def call_extras(call: ToolCall) -> tuple[Mapping[str, Json], Mapping[str, Json]]:
+def call_extras(call: ToolCall) -> tuple[Object, Object]:
     """The further keys of a call and of its function."""
-    kept = _object(call.opaque)
-    return _object(kept.get("call")), _object(kept.get("function"))
+    kept = members(call.opaque)
+    return members(kept.get("call")), members(kept.get("function"))
 
 
 def _block(part: AssistantPart) -> Block | None:
@@ -60,14 +57,10 @@ def _block(part: AssistantPart) -> Block | None:
         return {"type": "text", "text": part.text} if part.text else None
     if not isinstance(part, ReasoningPart | OpaquePart):
         return None
-    origin = _object(part.opaque)
+    origin = members(part.opaque)
     if origin.get("field") != _IN_CONTENT:
         return None
     if isinstance(part, OpaquePart):
-        return dict(_object(origin.get("part"))) or None
+        return dict(members(origin.get("part"))) or None
     thought: Json = part.text if origin.get("form") == "text" else [{"type": "text", "text": part.text}]
-    return {"type": "thinking", "thinking": thought, **_object(origin.get("extra"))}
-
-
-def _object(value: Json) -> Mapping[str, Json]:
-    return value if isinstance(value, Mapping) else NOTHING
+    return {"type": "thinking", "thinking": thought, **members(origin.get("extra"))}

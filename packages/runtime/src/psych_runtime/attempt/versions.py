@@ -1,4 +1,4 @@
-"""The Versions a process has read, and whether it can serve them."""
+"""The Versions of the Runs that a Worker claims, and whether its process can serve them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from psych_runtime_core.engine.plan import Plan
 from psych_runtime_core.errors import SpecValidationError, VersionNotFound
 from psych_runtime_core.ids import VersionHash
 
-PLANS_KEPT = 256
+VERSIONS_KEPT = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Unserved:
     reason: str
 
 
-class PlanCache:
+class Versions:
     """Reads each Version once, and keeps the ones used last."""
 
     def __init__(self, runtime: Runtime) -> None:
@@ -53,7 +53,7 @@ class PlanCache:
     def _keep(self, served: Served) -> None:
         self._served[served.plan.hash] = served
         self._served.move_to_end(served.plan.hash)
-        if len(self._served) > PLANS_KEPT:
+        if len(self._served) > VERSIONS_KEPT:
             self._served.popitem(last=False)
 
     def _lacking(self, tools: GrantedTools) -> Unserved | None:

@@ -1,4 +1,4 @@
-"""How long a provider asks to wait, as the headers of its reply say it."""
+"""How long a server asks to wait, as the headers of its reply say it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
 def retry_after(headers: Mapping[str, str], received_at: datetime | None = None) -> float | None:
     """Seconds to wait, 0 to a day; None where nothing readable is said.
 
-    A date is measured against the reply's own `Date`, so a provider's wrong clock does no harm, else against
+    A date is measured against the reply's own `Date`, so a server's wrong clock does no harm, else against
     `received_at`, an aware instant.
     """
     told = {name.lower(): value.strip() for name, value in headers.items()}

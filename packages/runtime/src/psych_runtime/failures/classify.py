@@ -1,4 +1,4 @@
-"""What an error of a model call means: the one judge of whether trying again can help."""
+"""What an error means: the one judge of whether trying again can help."""
 
 from __future__ import annotations
 
@@ -6,14 +6,9 @@ import errno
 import math
 import socket
 
-from psych_runtime.model.errors.retry_after import LONGEST_HINT_SECONDS
-from psych_runtime.model.errors.table import kind_of_status
-from psych_runtime_core.errors import (
-    AccessDenied,
-    CredentialNotFound,
-    ModelError,
-    TransientError,
-)
+from psych_runtime.failures.retry_after import LONGEST_HINT_SECONDS
+from psych_runtime.failures.statuses import kind_of_status
+from psych_runtime_core.errors import AccessDenied, CredentialNotFound, ModelError, TransientError
 from psych_runtime_core.records.facts import FailureKind
 
 _TRANSIENT_ERRNOS = {
@@ -35,7 +30,7 @@ _KINDS: dict[type[BaseException], FailureKind] = {
 
 
 def classify(error: BaseException) -> tuple[FailureKind, float | None]:
-    """The kind of a failed call, and the seconds its provider asked to wait: 0 to a day, or None.
+    """The kind of a failed call, and the seconds its server asked to wait: 0 to a day, or None.
 
     A cancellation is an error like any other: whoever made it is not told of it here.
     """
@@ -61,7 +56,7 @@ def _kind_of_stranger(error: BaseException) -> FailureKind:
     if isinstance(error, OSError) and error.errno in _TRANSIENT_ERRNOS:
         return FailureKind.TRANSIENT
     status = attribute(error, "status_code")
-    return FailureKind(kind_of_status(status)) if isinstance(status, int) else FailureKind.PERMANENT
+    return kind_of_status(status) if isinstance(status, int) else FailureKind.PERMANENT
 
 
 def _hint(seconds: float | None) -> float | None:
