@@ -23,6 +23,14 @@ DELTAS: Mapping[str, Callable[[str], Mapping[str, object]]] = {
     "arguments": lambda said: {
         "tool_calls": [{"index": 0, "id": "c1", "function": {"name": "look", "arguments": said}}]
     },
+    # A piece for each character.
+    "fragments": lambda said: {
+        "tool_calls": [
+            *({"index": index, "function": {"name": "look", "arguments": "{}"}} for index in range(200)),
+            *({"function": {"arguments": one}} for one in said),
+        ]
+    },
+    "parts": lambda said: {"content": [{"type": "text", "text": one} for one in said]},
 }
 
 

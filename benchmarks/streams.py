@@ -27,6 +27,8 @@ BODY = b'{"model":"gpt-4o","stream":true,"messages":[{"role":"user","content":"W
 SHORT, LARGE = 20, 16 * 1024
 # How long a reply of each kind is measured: all stay below the most that an answer may hold.
 LONGEST = {"text": 100_000, "reasoning": 20_000, "items": 20_000, "arguments": 20_000}
+# The largest events of each kind, in characters or in pieces of one: each below what is refused unread.
+LARGEST = {"text": 2_000_000, "fragments": 4_800, "parts": 4_800}
 
 Read = Callable[[str], Coroutine[Any, Any, None]]
 
@@ -36,6 +38,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
         yield from throughput(setting, provider)
         yield latency(setting, provider)
         yield from growth(setting, provider)
+        yield from large(setting, provider)
         yield memory(setting, provider)
 
 
@@ -70,6 +73,18 @@ def growth(setting: Setting, provider: Provider) -> Iterator[Figure]:
 
         sides = setting.alternate(chunk(late), chunk(early))
         yield Figure(f"a chunk of {late}, {kind} / a chunk of {early}", "µs", *sides, at_most(1.5))
+
+
+def large(setting: Setting, provider: Provider) -> Iterator[Figure]:
+    """One event: were its pieces compared with each other, eight times as many would cost 64-fold."""
+    for kind, most in LARGEST.items():
+        size = setting.size(most // 8)
+
+        def event(characters: int, kind: str = kind) -> Side:
+            return lambda: 1e3 * processor_seconds(passed_by(provider.streams(1, characters, kind)))
+
+        sides = setting.alternate(event(8 * size), event(size))
+        yield Figure(f"an event of {8 * size}, {kind} / an event of {size}", "ms", *sides, at_most(10))
 
 
 def processor_seconds(work: Coroutine[Any, Any, None]) -> float:

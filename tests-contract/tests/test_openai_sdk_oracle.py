@@ -19,6 +19,7 @@ PATH = "/v1/chat/completions"
 # Where the SDK, or a plain reader of its chunks, does not cope: by row, or by case where others of the row
 # agree. Each must in fact disagree.
 RAW_JSON = "an event that is no JSON comes out as a raw JSONDecodeError"
+LATE = "an error is one even when the answer is there"
 UNCHECKED = "it does not check what JSON it got; its reader meets None or another type"
 UNTOUCHED = "content is handed on as it came, of whatever type"
 OPEN_ENDED = "any end of the connection is a good end"
@@ -58,6 +59,7 @@ DISAGREES = {
     "D4.a call": WORDS,
     "D4.nothing": OPEN_ENDED,
     "D4.a role": OPEN_ENDED,
+    "D5.no JSON, no mark of the end": RAW_JSON,
     "D5.usage": "nothing is read after [DONE]",
     "D8": WORDS,
     "D10": WORDS,
@@ -68,6 +70,9 @@ DISAGREES = {
     "E3.plain text": RAW_JSON,
     "E4": "an error inside a choice is not seen",
     "E5": UNCHECKED,
+    "E7.after the finish reason": LATE,
+    "E7.after the finish reason, no end": LATE,
+    "E8.no code": "an error that says nothing is one",
     "E8.null, no end": OPEN_ENDED,
     "T1.in one chunk": WORDS,
     "T2": BY_INDEX,

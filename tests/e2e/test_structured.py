@@ -17,8 +17,8 @@ from psych_runtime import (
     answer,
     records,
 )
-from psych_runtime.testing import FakeModel
-from psych_runtime_core.messages import SystemMessage
+from psych_runtime.testing import FakeModel, ToolCallScript
+from psych_runtime_core.messages import FinishReason, SystemMessage
 from psych_runtime_core.spec.model import OutputMode
 from psych_runtime_core.spec.tools import CodeTool
 from tests.e2e.stage import at_work, begun, ended, only, registered, types
@@ -131,6 +131,76 @@ async def test_one_that_never_fits_fails_with_its_last_text_readable(store: Stor
     with pytest.raises(RunFailed, match="output_schema"):
         view.result()
     assert only(ModelCallFinished, await records(store, view.run_id))[-1].text == BAD
+
+
+MODES = pytest.mark.parametrize(
+    ("mode", "able"),
+    [
+        pytest.param("native", NATIVE, id="native"),
+        pytest.param("tool", ModelCapabilities(), id="tool"),
+        pytest.param("prompted", PLAIN, id="prompted"),
+    ],
+)
+DEEP = '{"total": ' + "[" * 3_000 + "]" * 3_000 + "}"
+
+
+def fails_with(view: AnswerView) -> str:
+    with pytest.raises(RunFailed) as caught:
+        view.result()
+    assert caught.value.failure is not None
+    return caught.value.failure.kind
+
+
+@MODES
+@pytest.mark.parametrize("said", [GOOD, GOOD[:-3]], ids=["whole", "cut"])
+async def test_a_truncated_answer_completes_no_run_and_is_not_sent_back(
+    store: Store, mode: OutputMode, able: ModelCapabilities, said: str
+) -> None:
+    model = FakeModel(capabilities=able).turn(said, finish_reason=FinishReason.LENGTH)
+    view = await answered(store, model, spec(mode))
+    assert fails_with(view) == "output_truncated"
+    assert len(model.calls) == 1
+
+
+async def test_a_truncated_call_is_no_answer(store: Store) -> None:
+    model = FakeModel(capabilities=ModelCapabilities())
+    model.turn(tool_calls=[("final_answer", {"total": 7})], finish_reason=FinishReason.LENGTH)
+    model.turn(tool_calls=[("final_answer", {"total": 8})])
+    view = await answered(store, model, spec("tool"))
+    assert view.result() == {"total": 8}
+
+
+@MODES
+async def test_a_refusal_completes_no_run_and_is_not_sent_back(
+    store: Store, mode: OutputMode, able: ModelCapabilities
+) -> None:
+    model = FakeModel(capabilities=able).turn(refusal="I will not.")
+    view = await answered(store, model, spec(mode))
+    assert fails_with(view) == "refusal"
+    assert len(model.calls) == 1
+    (call,) = only(ModelCallFinished, await records(store, view.run_id))
+    assert call.message.refusal == "I will not."
+
+
+@MODES
+async def test_an_answer_three_thousand_deep_is_told_so_and_can_be_mended(
+    store: Store, mode: OutputMode, able: ModelCapabilities
+) -> None:
+    model = FakeModel(capabilities=able).turn(DEEP).turn(GOOD)
+    view = await answered(store, model, spec(mode))
+    assert view.result() == {"total": 7}
+    again = FakeModel(capabilities=able).turn(DEEP).repeat()
+    view = await answered(store, again, spec(mode, retries=1))
+    assert (fails_with(view), len(again.calls)) == ("schema_violation", 2)
+
+
+async def test_a_call_three_thousand_deep_is_told_so_and_can_be_mended(store: Store) -> None:
+    deep = ToolCallScript("final_answer", raw_arguments=DEEP)
+    model = FakeModel(capabilities=ModelCapabilities()).turn(tool_calls=[deep])
+    model.turn(tool_calls=[("final_answer", {"total": 7})])
+    view = await answered(store, model, spec("tool"))
+    assert view.result() == {"total": 7}
+    assert "deep" in str(model.last_request.messages[-1])
 
 
 async def test_a_call_gives_the_answer_when_its_turn_comes(store: Store) -> None:

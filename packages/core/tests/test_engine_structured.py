@@ -73,6 +73,11 @@ def kind_of(failure: ToolFailure | None) -> str:
         pytest.param(' \n{"total": 7}\n', {"total": 7}, id="blanks around it"),
         pytest.param('```json\n{"total": 7}\n```', {"total": 7}, id="a fenced block alone"),
         pytest.param('Here:\n```\n{"total": 7}\n```\nDone.', {"total": 7}, id="one fenced block in prose"),
+        pytest.param(
+            'Here:\r\n```json\r\n{"total":\r\n7}\r\n```\r\n', {"total": 7}, id="lines that end in CRLF"
+        ),
+        pytest.param('~~~json\n{"total": 7}\n~~~', {"total": 7}, id="tildes"),
+        pytest.param('````\n{"total": 7}\n````', {"total": 7}, id="four backticks"),
         pytest.param('{"total": 7, "more": [1.5]}', {"total": 7, "more": [1.5]}, id="an open object"),
     ],
 )
@@ -115,6 +120,33 @@ def test_what_was_wrong_is_told_and_at_most_ten_faults() -> None:
     assert isinstance(turn, TurnStarted)
     assert (turn.repair or "").count('is not of type "integer"') == 10
     assert "more" in (turn.repair or "")
+
+
+NO_JSON = "it is no JSON value: write the value alone, or in one fenced block"
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        pytest.param("The total is 7.", NO_JSON, id="prose"),
+        pytest.param('{"total": 7', NO_JSON, id="cut short"),
+        pytest.param("```\n1\n```\n```\n2\n```", NO_JSON, id="two fenced blocks"),
+        pytest.param('{"a": 1, "a": 1}', "the key 'a' stands twice in one object", id="a key twice"),
+        pytest.param('So:\n```\n{"a": 1, "a": 1}\n```', "the key 'a' stands twice", id="in a fenced block"),
+        pytest.param("[" * 129 + "]" * 129, "deeper than 128 levels", id="129 deep"),
+        pytest.param("[" * 9_000 + "]" * 9_000, "the document is nested too deeply", id="9,000 deep"),
+        pytest.param('{"a": [NaN]}', "NaN is no JSON", id="NaN"),
+        pytest.param("9" * 5_000, "an int of more than 4,300 digits: write a string", id="digits"),
+        pytest.param('{"a": 1e999}', "/a: inf has no JSON form: write a finite number", id="a huge number"),
+        pytest.param(f'{{"{"k" * 500}": 1, "{"k" * 500}": 1}}', "the key 'kkk", id="a long key twice"),
+    ],
+)
+def test_why_a_text_is_no_value_is_told(text: str, fault: str) -> None:
+    judged = judge_text(schema_of({}), text)
+    assert isinstance(judged, Misfit)
+    [found] = judged.faults
+    assert fault in str(found)
+    assert len(str(found)) < 250
 
 
 def test_the_model_reads_its_answer_and_then_what_was_wrong_with_it() -> None:
@@ -160,6 +192,40 @@ def test_an_answer_that_is_no_whole_one_is_never_sent_back(finish: FinishReason,
 
 def test_without_a_schema_any_text_is_the_answer() -> None:
     assert settled(answered("no"), plans()).record.output == {"text": "no"}
+
+
+# --- too large to be kept --------------------------------------------------------------------------------
+
+LONG = 2 * 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(json_text("a" * (LONG - 60)), id="a string, as text and as a value"),
+        pytest.param(f"[{'1e15,' * 300_000}1]", id="numbers that are longer written out"),
+    ],
+)
+def test_an_answer_that_no_record_holds_ends_the_run_by_its_name(text: str) -> None:
+    end = settled(answered(text), plans(output_schema=schema_of({}))).record
+    assert end.failure is not None
+    assert (end.state, end.output) == ("failed", None)
+    assert (end.failure.kind, end.failure.code) == ("permanent", "answer_too_large")
+
+
+def test_so_does_one_that_a_call_gave() -> None:
+    value = freeze([10**15] * 200_000)
+    given = plans(output_schema=schema_of({"type": "array"}))
+    log = acting([("final_answer", {"value": value})])
+    assert finished(log, given).outcome == "ok"
+    end = settled(log.tool_finished(0, value), given).record
+    assert end.failure is not None
+    assert end.failure.code == "answer_too_large"
+
+
+def test_an_answer_that_a_record_just_holds_settles() -> None:
+    text = json_text("a" * (LONG - 4_096))
+    assert settled(answered(text), plans(output_schema=schema_of({}))).record.state == "completed"
 
 
 # --- as a call -------------------------------------------------------------------------------------------
@@ -264,6 +330,23 @@ def test_the_tool_takes_what_the_judge_takes(schema: FrozenDict) -> None:
 
 
 @pytest.mark.parametrize(
+    "alike",
+    [
+        pytest.param([1, True], id="one and true"),
+        pytest.param([0, False], id="none and false"),
+        pytest.param([[1], [True]], id="in a list"),
+        pytest.param([{"a": {"b": 0}}, {"a": {"b": False}}], id="in objects"),
+    ],
+)
+def test_schemas_that_python_takes_for_one_have_tools_of_their_own(alike: list[Json]) -> None:
+    first, second = (schema_of({"type": "object", "properties": {"ok": {"const": ok}}}) for ok in alike)
+    assert first == second
+    told = [json_text(answer_tool(schema).parameters) for schema in (first, second)]
+    assert told == [json_text(first), json_text(second)]
+    assert told[0] != told[1]
+
+
+@pytest.mark.parametrize(
     "arguments", [{}, {"other": ["a"]}, {"value": ["a"], "other": 1}], ids=["none", "another", "more"]
 )
 def test_arguments_without_their_value_do_not_fit(arguments: dict[str, Json]) -> None:
@@ -278,6 +361,13 @@ def test_what_a_call_gave_reads_back_from_its_text(value: Json) -> None:
     again = judge_text(anything, json_text(judged.value))
     assert isinstance(again, Fit)
     assert json_text(again.value) == json_text(value)
+
+
+@pytest.mark.parametrize(
+    "line", ["```x\n", "```\n", "~~~\n", "`````\n```\n", "   ```x", "[", '{"a":'], ids=repr
+)
+def test_a_text_as_long_as_can_be_is_judged_at_once(line: str) -> None:
+    assert isinstance(judge_text(TOTAL, line * (LONG // len(line))), Misfit)
 
 
 @given(st.text())

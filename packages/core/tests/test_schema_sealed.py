@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from packages.core.tests.json_schemas import ASSERTIONS, INSTANCES, REFERENCES, Schema, schemas
+from packages.core.tests.json_schemas import ASSERTIONS, INSTANCES, REFERENCES, Schema, schemas, some_of
 from psych_runtime_core.schema import violations
 from psych_runtime_core.schema.build import build
 from psych_runtime_core.schema.sealed import sealed, unsealed
@@ -91,6 +91,35 @@ def test_a_branch_keeps_what_it_evaluates() -> None:
     assert [each.message for each in violations({"a": 1, "b": 2}, schema)] == [
         "Unevaluated properties are not allowed ('b' was unexpected)"
     ]
+
+
+COMMENTS = st.sampled_from(["", "c", "\ue000", "\ue000\ue000", "\ue000c"])
+COMMENTED = some_of({"$comment": COMMENTS}, {"type": st.just("string"), "const": INSTANCES})
+
+
+@given(schema=schemas(COMMENTED | REFERENCES), comment=COMMENTS)
+def test_whatever_an_author_comments_is_shown_as_it_was_written(schema: Schema, comment: str) -> None:
+    whole: Schema = {"not": {**schema, "$comment": comment}, "$defs": {"defined": {}}}
+    assert unsealed(sealed(whole)) == whole
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        pytest.param({"$comment": "\ue000"}, id="a comment"),
+        pytest.param({"$comment": "\ue000", "if": {"type": "string"}, "else": False}, id="all of a branch"),
+        pytest.param({"const": {"$comment": "\ue000"}}, id="data"),
+        pytest.param({"enum": [{"$comment": "\ue000", "$ref": "#/anyOf/0/if"}]}, id="data with a reference"),
+        pytest.param({"properties": {"$comment": {"$comment": "\ue000"}}}, id="a property"),
+        pytest.param({"anyOf": [{"$comment": "\ue000"}]}, id="in a branch"),
+    ],
+)
+def test_a_comment_like_ours_is_an_author_s(schema: Schema) -> None:
+    assert unsealed(sealed({"not": schema})) == {"not": schema}
+    branched = {"not": {"anyOf": [schema, {"type": "string"}]}}
+    assert unsealed(sealed(branched)) == branched
+    [found] = violations("x", branched)
+    assert found.message.startswith('{"anyOf":[')
 
 
 def test_a_schema_that_must_not_fit_is_shown_as_it_was_written() -> None:

@@ -48,11 +48,31 @@ def test_people_read_texts_and_what_stands_beside_them() -> None:
             id="a plain URL",
         ),
         pytest.param([{"type": "reasoning", "text": "hm"}], id="what only a model says"),
+        pytest.param([{"type": "text", "text": ""}], id="an empty text"),
+        pytest.param([{"type": "text", "text": ""}, {"type": "text", "text": " \n"}], id="blanks alone"),
+        pytest.param([{"type": "image", "media": {"media_type": "image/png", "data": ""}}], id="no bytes"),
+        pytest.param(
+            [{"type": "text", "text": "x"}, {**PDF.model_dump(), "media": {"media_type": "a/b", "data": ""}}],
+            id="no bytes beside a text",
+        ),
     ],
 )
 def test_a_list_that_is_no_message_is_json_like_any_other(said: list[Any]) -> None:
     payload = {"message": said}
     assert content_of_input(payload) == encode_json(payload).decode()
+
+
+def test_a_blank_text_beside_what_says_something_is_left_out() -> None:
+    parts = [TextPart(text=""), PICTURE, TextPart(text=" \n"), TextPart(text=" x ")]
+    for payload in (payload_of(parts), {"message": [part.model_dump(mode="json") for part in parts]}):
+        assert content_of_input(payload) == (PICTURE, TextPart(text=" x "))
+
+
+@given(st.lists(st.sampled_from([*SAID, TextPart(text=""), TextPart(text="\t")])))
+def test_no_part_of_an_input_says_nothing(parts: list[Part]) -> None:
+    content = content_of_input({"message": [part.model_dump(mode="json") for part in parts]})
+    assert content
+    assert not [part for part in content if isinstance(part, TextPart) and not part.text.strip()]
 
 
 @pytest.mark.parametrize(

@@ -76,10 +76,10 @@ def context(tenant: str = "acme", **fields: Any) -> ModelCallContext:
 
 @asynccontextmanager
 async def serving(
-    *replies: Answer, **options: Any
+    *replies: Answer, transport: HttpTransport | None = None, **options: Any
 ) -> AsyncGenerator[tuple[HttpStub, OpenAICompatibleClient]]:
     """A server that answers with `replies`, and a client of it; nothing of either is left behind."""
-    transport = HttpTransport()
+    transport = HttpTransport() if transport is None else transport
     async with HttpStub() as stub:
         stub.on("POST", ANSWERS, *(replies or (streamed(),)))
         try:

@@ -20,9 +20,7 @@ from packages.runtime.tests.chat_chunks import (
     text,
 )
 from psych_runtime.model.assemble import MAX_CALLS
-from psych_runtime.model.chat.reply.arguments import SeenArguments
-from psych_runtime.model.chat.reply.faults import Unreadable
-from psych_runtime.model.chat.reply.fragments import Fragment, HeldCall, Verdict, place
+from psych_runtime.model.chat.reply.arguments import SeenArguments, digest_of
 from psych_runtime.model.chat.reply.names import GrowingName
 from psych_runtime.model.chat.reply.stream import ChatStream
 from psych_runtime_core.arguments import MAX_ARGUMENTS_BYTES
@@ -329,54 +327,7 @@ def test_the_largest_calls_are_read() -> None:
     assert len(read(calls(call(0, "a", "f", "[" * MAX_ARGUMENTS_BYTES)), finish()).calls[0][1]) == 2**20
 
 
-# --- the decision, alone -------------------------------------------------------------------------------
-
-
-def held(index: int | None, call_id: str | None, name: str = "f", arguments: str = "{}") -> HeldCall:
-    begun = HeldCall(index, call_id, GrowingName(name), chunk=1)
-    begun.arguments.add(arguments)
-    return begun
-
-
-OPEN, REPEAT = Verdict.OPENS, Verdict.REPEATS
-
-
-@pytest.mark.parametrize(
-    ("fragment", "begun", "placed"),
-    [
-        pytest.param(Fragment(0, "a", "f", "{}"), [held(0, "a")], REPEAT, id="all again"),
-        pytest.param(Fragment(0, None, "", "{}"), [held(0, "a")], REPEAT, id="no id and no name"),
-        pytest.param(Fragment(0, "a", "g", "{}"), [held(0, "a")], 0, id="another name repeats nothing"),
-        pytest.param(
-            Fragment(0, "a", "f", "{"), [held(0, "a", "f", "{")], 0, id="incomplete repeats nothing"
-        ),
-        pytest.param(Fragment(0, None, "", "1"), [held(0, "a", "f", "1")], 0, id="a number may go on"),
-        pytest.param(Fragment(1, "a", "f", "{}"), [held(0, "a")], OPEN, id="another index repeats nothing"),
-        pytest.param(Fragment(None, None, "f"), [], OPEN, id="a name, none is open"),
-        pytest.param(Fragment(1, None, "g"), [held(0, None)], OPEN, id="a name, the index is unseen"),
-        pytest.param(Fragment(1, "b"), [held(0, "a")], OPEN, id="an id, the index is unseen"),
-        pytest.param(Fragment(0, "b", "g"), [held(0, "a")], OPEN, id="a name, another id"),
-        pytest.param(Fragment(None, "b", "g"), [held(None, "a")], OPEN, id="a name, another id, no index"),
-        pytest.param(Fragment(0, None, "g", "["), [held(0, "a")], OPEN, id="arguments after complete ones"),
-        pytest.param(Fragment(None, None, "g", "["), [held(0, None)], OPEN, id="the same without an index"),
-        pytest.param(Fragment(0, None, "f", "}"), [held(0, None, "f", "{")], 0, id="not before they are"),
-        pytest.param(Fragment(0, None, "f", " "), [held(0, None)], 0, id="blanks are no arguments"),
-        pytest.param(Fragment(0, "a", "f", "["), [held(0, "a")], 0, id="nor with the same id"),
-        pytest.param(Fragment(0, "b", "", "}"), [held(0, "a"), held(1, "b")], 0, id="at its index first"),
-        pytest.param(Fragment(None, "a", "", "}"), [held(0, "a"), held(1, "b")], 0, id="else of its id"),
-        pytest.param(Fragment(None, "x", "", "}"), [held(0, "a"), held(1, "b")], 1, id="else the last one"),
-        pytest.param(Fragment(7, None, "", "}"), [held(0, "a"), held(1, "b")], 1, id="at no index: the last"),
-    ],
-)
-def test_a_fragment_has_its_place(fragment: Fragment, begun: list[HeldCall], placed: Verdict | int) -> None:
-    found = place(fragment, begun, 2)
-    assert found is (placed if isinstance(placed, Verdict) else begun[placed])
-
-
-def test_within_a_chunk_nothing_repeats() -> None:
-    assert place(Fragment(0, None, "f", "{}"), [held(0, None)], 1) is Verdict.OPENS
-    with pytest.raises(Unreadable):
-        place(Fragment(0, None, "", "{}"), [], 1)
+# --- its parts, alone ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -387,8 +338,8 @@ def test_names_grow(name: str, piece: str, whole_name: str) -> None:
     growing = GrowingName(name)
     growing.add(piece)
     assert (str(growing), growing.size, bool(growing)) == (whole_name, len(whole_name), True)
-    assert growing.equals(whole_name)
-    assert not growing.equals(whole_name[:-1])
+    assert growing.digest == digest_of(whole_name)
+    assert growing.digest != digest_of(whole_name[:-1])
 
 
 @pytest.mark.parametrize(
@@ -422,6 +373,6 @@ def test_arguments_equal_their_pieces_joined_however_they_were_cut(pieces: list[
     for piece in pieces:
         seen.add(piece)
     joined = "".join(pieces)
-    assert seen.equal(SeenArguments(joined))
-    assert not seen.equal(SeenArguments(joined + "x"))
+    assert seen.digest == SeenArguments(joined).digest == digest_of(joined)
+    assert seen.digest != digest_of(joined + "x")
     assert seen.length <= len(joined.encode("utf-8", "surrogatepass"))

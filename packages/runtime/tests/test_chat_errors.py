@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -129,6 +130,23 @@ def test_the_same_error_inside_a_reply_means_what_it_does_as_a_status(case: Case
 def test_without_a_status_its_words_alone_decide_and_an_unknown_one_may_pass(case: Case) -> None:
     found = in_band(case.body)
     assert (found.kind.value, found.status) == (case.in_band or "transient", None)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_key_that_is_a_word_of_what_tells_the_kind_is_hidden_and_changes_nothing(case: Case) -> None:
+    body = json.dumps(case.body)
+    for key in filter(None, re.split(r"[^A-Za-z0-9_-]+", body)):
+        hiding = CallErrors(provider="p", model="m", secrets=(key,))
+        found = error_of_reply(case.status, {}, body.encode(), hiding)
+        assert (found.kind.value, found.status) == (case.kind, case.status)
+        if case.code == "model_not_found":
+            assert found.code == case.code
+        inside = in_band_error(case.body, hiding)
+        assert inside is not None
+        assert inside.kind.value == (case.in_band or "transient")
+        for shown in (found, inside):
+            words = shown.message.partition(" (p, m")[0]
+            assert key.lower() not in words.lower() or case.body["error"].get("message") is None
 
 
 @pytest.mark.parametrize(
@@ -262,7 +280,10 @@ def test_an_event_named_error_is_one_whatever_it_holds(payload: object) -> None:
     assert in_band(payload, "error").kind == "transient"
 
 
-EMPTY: list[object] = [None, {}, "", [], False, {"message": None}]
+EMPTY: list[object] = [
+    *[None, {}, "", " ", [], False, 0, "0", {"message": None}],
+    *[{"code": 0, "message": ""}, {"code": "0", "message": " ", "details": []}, {"code": False}],
+]
 NO_ERRORS: list[object] = [
     *[{"error": nothing, "choices": []} for nothing in EMPTY],
     *[{"error": nothing} for nothing in EMPTY],
@@ -279,6 +300,17 @@ NO_ERRORS: list[object] = [
 @pytest.mark.parametrize("chunk", NO_ERRORS, ids=repr)
 def test_a_chunk_without_an_error_has_none(chunk: object) -> None:
     assert in_band_error(chunk, ERRORS) is None
+
+
+def test_an_error_without_words_shows_itself_and_not_what_came_beside_it() -> None:
+    found = in_band({"error": {"code": 502, "message": ""}, "choices": [{"delta": {"content": "private"}}]})
+    assert found.message.startswith('{"code": 502, "message": ""} (openai')
+
+
+def test_a_number_without_end_hides_no_code() -> None:
+    body = b'{"error": {"code": "context_length_exceeded", "message": "no", "n": ' + b"9" * 5_000 + b"}}"
+    found = of_status(400, body)
+    assert (found.kind, found.code) == ("context_overflow", "context_length_exceeded")
 
 
 # --- replies that no model gives -----------------------------------------------------------------------

@@ -20,8 +20,6 @@ from packages.runtime.tests.chat_chunks import (
     text,
 )
 from psych_runtime.model.assemble import MAX_ANSWER_BYTES
-from psych_runtime.model.chat.reply import fragments
-from psych_runtime.model.chat.reply.arguments import SeenArguments
 from psych_runtime.model.chat.reply.faults import Unreadable
 from psych_runtime.model.chat.reply.gathered import Gathered, Held
 from psych_runtime.model.chat.reply.names import GrowingName
@@ -164,21 +162,6 @@ def allocated(stream: ChatStream, chunk: Chunk) -> int:
     return tracemalloc.get_traced_memory()[1] - before
 
 
-def test_what_repeats_is_read_once_however_many_calls_it_may_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
-    read_texts: list[str] = []
-
-    class Seen(SeenArguments):
-        def __init__(self, text: str = "") -> None:
-            read_texts.append(text)
-            super().__init__(text)
-
-    stream = ChatStream(ERRORS)
-    stream.feed(calls(*(call(None, f"c{i}", "f", f'["{i:03}"]') for i in range(200))))
-    monkeypatch.setattr(fragments, "SeenArguments", Seen)
-    assert stream.feed(calls(call(None, None, None, '["199"]'))) == []
-    assert read_texts == ['["199"]']
-
-
 # --- the measure ----------------------------------------------------------------------------------------
 
 
@@ -246,4 +229,4 @@ def test_a_name_is_no_longer_than_what_came_of_it() -> None:
     name.add("0123456789é")
     assert (str(name), name.size) == ("0123456789é", 12)
     name.add("")
-    assert name.equals("0123456789é")
+    assert name.digest == GrowingName("0123456789é").digest

@@ -182,6 +182,34 @@ def test_a_schema_that_is_not_strict_is_sent_as_it_is() -> None:
             {**CLOSED, "properties": {"n": {"type": ["object", "null"]}}}, False, id="an open object or null"
         ),
         pytest.param({**CLOSED, "properties": {"n": {"enum": ["a"]}}}, True, id="one of some values"),
+        pytest.param({**CLOSED, "properties": {"n": {"type": "array"}}}, False, id="a list of anything"),
+        pytest.param(
+            {**CLOSED, "properties": {"n": {"type": ["array", "null"]}}},
+            False,
+            id="a list of anything, or null",
+        ),
+        pytest.param({**CLOSED, "$defs": {"n": {"type": "array"}}}, False, id="a list of anything, defined"),
+        pytest.param(
+            {**CLOSED, "properties": {"n": {"type": "array", "prefixItems": [CLOSED]}}},
+            False,
+            id="a list that goes on with anything",
+        ),
+        pytest.param(
+            {
+                **CLOSED,
+                "properties": {"n": {"type": "array", "items": CLOSED, "contains": {"type": "object"}}},
+            },
+            False,
+            id="an open object that a list contains",
+        ),
+        pytest.param({**CLOSED, "if": {"type": "object"}, "then": CLOSED}, False, id="a condition"),
+        pytest.param({**CLOSED, "patternProperties": {"^x": CLOSED}}, False, id="properties by pattern"),
+        pytest.param({**CLOSED, "properties": {"n": {"$ref": "#"}}}, True, id="itself"),
+        pytest.param(
+            {**CLOSED, "properties": {"n": {"$ref": "#/parts/n"}}, "parts": {"n": {"type": "object"}}},
+            False,
+            id="a definition where nobody looks",
+        ),
     ],
 )
 def test_strict_is_a_schema_that_leaves_nothing_open(schema: Mapping[str, Any], strict: bool) -> None:

@@ -69,15 +69,6 @@ async def test_a_connection_that_does_not_come_about_delivered_nothing(
     assert "within 0.05 s" in error.detail
 
 
-async def test_a_pool_without_a_free_connection_delivered_nothing(stub: HttpStub) -> None:
-    transport = HttpTransport(connections=1)
-    async with transport.stream("GET", stub.url, configured=(stub.url,), **ASKED):
-        error = await failed(stub.url, transport, timeouts=HttpTimeouts(pool=SOON))
-    assert (error.phase, error.sent) == ("connect", False)
-    assert "free within 0.05 s" in error.detail
-    assert (await transport.request("GET", stub.url, configured=(stub.url,), **ASKED)).content == b"here"
-
-
 async def test_a_handshake_with_a_server_that_speaks_no_tls_delivered_nothing(stub: HttpStub) -> None:
     stub.on("GET", "/", Reply())
     secure = stub.url.replace("http:", "https:")

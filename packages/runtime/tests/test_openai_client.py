@@ -164,7 +164,7 @@ async def test_a_stream_has_its_timeouts_and_its_cap(idle: float, read: float | 
         await heard(OpenAICompatibleClient(base_url=URL, transport=transport), asked(idle=idle))
     keywords = transport.keywords
     assert transport.arguments == ("POST", f"{URL}/chat/completions")
-    assert keywords["timeouts"] == HttpTimeouts(connect=10, write=30, pool=30, read=read)
+    assert keywords["timeouts"] == HttpTimeouts(connect=10, write=30, pool=None, read=read)
     assert keywords["max_response_bytes"] == 256 * 1024 * 1024
     assert (keywords["purpose"], keywords["scope"]) == ("model", Scope(tenant="acme"))
     assert keywords["configured"] == ("https://api.example.com:443",)

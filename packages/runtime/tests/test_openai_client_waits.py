@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
+from typing import Any
 
 import anyio
 import pytest
@@ -22,6 +23,7 @@ from packages.runtime.tests.client_scenes import (
     streamed,
     text_of,
 )
+from psych_runtime.egress.limits import HttpTimeouts
 from psych_runtime.egress.transport import HttpTransport
 from psych_runtime.model.chat.call import Call, call_events
 from psych_runtime.model.chat.endpoint import endpoint_of
@@ -60,8 +62,25 @@ async def test_comments_are_signs_of_life() -> None:
         assert text_of(await heard(client, asked(idle=0.2))) == "Hello"
 
 
-async def test_an_idle_timeout_of_zero_is_none() -> None:
-    async with serving(streamed(TEXT, Pause(0.15), *GOOD[1:])) as (_, client):
+@pytest.mark.parametrize(("idle", "limit"), [(0.0, None), (0.05, 0.05), (300.0, 300.0)])
+async def test_an_idle_timeout_of_zero_is_none(idle: float, limit: float | None) -> None:
+    asked_for: list[HttpTimeouts | None] = []
+
+    class Noting(HttpTransport):
+        def stream(self, *args: Any, timeouts: HttpTimeouts | None = None, **options: Any) -> Any:
+            asked_for.append(timeouts)
+            return super().stream(*args, timeouts=timeouts, **options)
+
+    async with serving(transport=Noting()) as (_, client):
+        assert text_of(await heard(client, asked(idle=idle))) == "Hello"
+    (timeouts,) = asked_for
+    assert timeouts is not None
+    assert (timeouts.read, timeouts.total) == (limit, None)
+
+
+async def test_silence_longer_than_what_is_usual_is_heard_out_where_there_is_no_limit() -> None:
+    impatient = HttpTransport(timeouts=HttpTimeouts(read=0.02, total=0.1))
+    async with serving(streamed(TEXT, Pause(0.3), *GOOD[1:]), transport=impatient) as (_, client):
         assert text_of(await heard(client, asked(idle=0.0))) == "Hello"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -120,3 +121,14 @@ def test_a_hint_without_a_date_is_never_early_where_the_clocks_agree(arrived: da
 def test_whatever_stands_there_gives_seconds_of_a_day_or_nothing(headers: dict[str, str]) -> None:
     seconds = retry_after(headers, NOW)
     assert seconds is None or 0 <= seconds <= LONGEST_HINT_SECONDS
+
+
+@pytest.mark.parametrize("header", ["retry-after", "retry-after-ms", "date"])
+@pytest.mark.parametrize(
+    "filler", ["9", "1 ", ".", ":", "-", ",", "(", '"', "a,", "Mon, ", "GMT ", "0:", "1-", " "]
+)
+def test_a_long_header_is_read_in_no_time(filler: str, header: str) -> None:
+    for start in ("", on_wire(NOW), "Mon, 01 Mar "):
+        begun = time.process_time()
+        retry_after({**DATED, "retry-after": IN_FIVE, header: start + filler * (95_000 // len(filler))}, NOW)
+        assert time.process_time() - begun < 1

@@ -35,7 +35,7 @@ MASKS = Masks({SECRET: "crm", "12345678": "pin", "s3cret-value-long": "long", "s
         (f"a {SECRET}{SECRET} b", "a [secret:crm][secret:crm] b"),
         ("s3cret-value-long", "[secret:long]"),
         ("s3cret-value-lon", "[secret:crm]-lon"),
-        ("S3CRET-VALUE", "S3CRET-VALUE"),
+        ("S3CRET-VALUE", "[secret:crm]"),
         ("seven77", "seven77"),
     ],
 )

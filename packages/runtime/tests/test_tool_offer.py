@@ -8,9 +8,11 @@ import pytest
 
 from psych_runtime.tools.granted import GrantedTools
 from psych_runtime.tools.offer import offer
+from psych_runtime.tools.offered import offered_tool
 from psych_runtime.tools.registry import ToolRegistry
 from psych_runtime_core.clock import SystemClock
-from psych_runtime_core.messages import ToolClass
+from psych_runtime_core.jsonvalue import Json
+from psych_runtime_core.messages import ToolClass, ToolDefinition
 from psych_runtime_core.spec.agent import AgentSpec
 from psych_runtime_core.spec.model import ModelRef
 from psych_runtime_core.spec.tools import CodeTool
@@ -73,3 +75,21 @@ def test_an_unchanged_tool_is_described_once() -> None:
         first.definitions + first.offered, second.definitions + second.offered, strict=True
     ):
         assert one is other
+
+
+@pytest.mark.parametrize(
+    "alike",
+    [
+        pytest.param([1, True], id="one and true"),
+        pytest.param([0, False], id="none and false"),
+        pytest.param([{"a": [1]}, {"a": [True]}], id="in what they hold"),
+    ],
+)
+def test_tools_that_python_takes_for_one_have_digests_of_their_own(alike: list[Json]) -> None:
+    first, second = (
+        ToolDefinition(name="f", description="d", parameters={"properties": {"x": {"default": value}}})
+        for value in alike
+    )
+    assert first == second
+    assert offered_tool(first, "http") == offered_tool(first, "http")
+    assert offered_tool(first, "http").digest != offered_tool(second, "http").digest

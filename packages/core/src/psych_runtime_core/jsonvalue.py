@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from json import JSONDecoder, JSONEncoder
+from json import JSONDecodeError, JSONDecoder, JSONEncoder
 from typing import Annotated, Any, NoReturn
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -121,17 +121,26 @@ def decode_json(document: bytes | str, *, unique_keys: bool = False) -> Any:
         return (_UNIQUE if unique_keys else _ANY).decode(text)
     except RecursionError:
         raise ValueError("the document is nested too deeply") from None
+    except (JSONDecodeError, _Unread):
+        raise
+    except ValueError:
+        # Python's own text tells how to lift its limit, which is not for whoever wrote the document.
+        raise ValueError("an int of more than 4,300 digits: write a string") from None
+
+
+class _Unread(ValueError):
+    """What Python reads, and JSON has not."""
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise _Unread(f"{name} is no JSON")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, item in pairs:
         if key in found:
-            raise ValueError(f"the key {key!r} stands twice in one object")
+            raise _Unread(f"the key {key!r} stands twice in one object")
         found[key] = item
     return found
 

@@ -18,7 +18,8 @@ SPOKEN_KEYS = ("message", "input", "text", "prompt")
 def content_of_input(payload: Mapping[str, object]) -> MessageContent:
     """The first text that is not blank, or list of parts, under `SPOKEN_KEYS`; else the compact JSON.
 
-    Of `{}` nothing. A list with anything that is no part, or that names a blob, is JSON like any other.
+    Of `{}` nothing. A list with anything that is no part, that names a blob, or that says nothing, is JSON
+    like any other. Of parts that say something the blank texts are left out: providers refuse them.
     """
     for key in SPOKEN_KEYS:
         said = payload.get(key)
@@ -39,20 +40,13 @@ def payload_of(parts: Sequence[object]) -> Mapping[str, Json]:
         place = ".".join(str(token) for token in first["loc"])
         raise ValueError(f"part {place}: {first['msg']}; give TextPart, ImagePart or FilePart") from None
     for part in said:
-        _refuse_unsaid(part)
-    if not any(isinstance(part, ImagePart | FilePart) or part.text.strip() for part in said):
+        fault = _fault_of(part)
+        if fault is not None:
+            raise ValueError(f"a part {fault}")
+    if not _heard(said):
         raise ValueError("the parts say nothing; give a text, a picture or a document")
     plain = _adapter().dump_python(said, mode="json", exclude_defaults=False, exclude_none=True)
     return {"message": cast("Json", plain)}
-
-
-def _refuse_unsaid(part: Part) -> None:
-    if isinstance(part, TextPart):
-        return
-    if part.media.blob_key is not None:
-        raise ValueError("a part names a blob; give its data, or its url")
-    if part.media.data == b"":
-        raise ValueError("a part has no data; give its bytes, or its url")
 
 
 def kind_of_part(part: Part) -> InputKind:
@@ -95,8 +89,21 @@ def _parts(said: object) -> tuple[Part, ...] | None:
         parts = _adapter().validate_python(tuple(cast("Sequence[object]", said)))
     except ValidationError:
         return None
-    named = any(not isinstance(part, TextPart) and part.media.blob_key is not None for part in parts)
-    return None if named else parts
+    return None if any(map(_fault_of, parts)) else _heard(parts)
+
+
+def _fault_of(part: Part) -> str | None:
+    """Why a part is none that anybody may say."""
+    if isinstance(part, TextPart):
+        return None
+    if part.media.blob_key is not None:
+        return "names a blob; give its data, or its url"
+    return "has no data; give its bytes, or its url" if part.media.data == b"" else None
+
+
+def _heard(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Those that say something."""
+    return tuple(part for part in parts if not isinstance(part, TextPart) or part.text.strip())
 
 
 @cache

@@ -8,7 +8,7 @@ from enum import StrEnum
 from psych_runtime_core.engine import wording
 from psych_runtime_core.engine.effects import Append, Done, Effect, Failed, Settle
 from psych_runtime_core.engine.results import ended
-from psych_runtime_core.records import Record
+from psych_runtime_core.records import MAX_BODY_BYTES, Record, fits
 from psych_runtime_core.records.facts import FailureKind, TerminalState, ToolFailure, ToolOutcome
 from psych_runtime_core.records.run import RunSettled
 from psych_runtime_core.records.tool import ToolCallFinished
@@ -57,11 +57,17 @@ def closing(state: RunStateView, terminal: TerminalState, failure: ToolFailure |
 
 
 def root_end(end: Done | Failed) -> tuple[Effect, ...]:
-    """How a Run settles whose agent is done."""
-    if isinstance(end, Done):
-        record = RunSettled(state=TerminalState.COMPLETED, output=end.output, answer_seq=end.answer_seq)
-        return (Settle(record),)
-    return (Settle(RunSettled(state=TerminalState.FAILED, failure=end.failure)),)
+    """How a Run settles whose agent is done. A value may be longer than the text it was read from."""
+    if isinstance(end, Failed):
+        return (Settle(RunSettled(state=TerminalState.FAILED, failure=end.failure)),)
+    record = RunSettled(state=TerminalState.COMPLETED, output=end.output, answer_seq=end.answer_seq)
+    return (Settle(record),) if fits(record) else root_end(Failed(answer_too_large()))
+
+
+def answer_too_large() -> ToolFailure:
+    """Of an answer that no record holds."""
+    text = wording.answer_too_large(MAX_BODY_BYTES)
+    return ToolFailure(kind=FailureKind.PERMANENT, message=text, code="answer_too_large")
 
 
 def _dead(state: RunStateView, call: CallState) -> bool:

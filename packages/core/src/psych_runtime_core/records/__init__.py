@@ -10,6 +10,7 @@ from psych_runtime_core.records.entry import (
     Head,
     decode,
     encode,
+    fits,
     verify,
 )
 from psych_runtime_core.records.record import Record
@@ -26,6 +27,7 @@ __all__ = [
     "RecordModel",
     "decode",
     "encode",
+    "fits",
     "stamp",
     "verify",
 ]

@@ -21,6 +21,8 @@ from psych_runtime_core.scope import Scope
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 MAX_COMMIT_BYTES = 16 * 1024 * 1024
+# More than any stamp adds to the body of a record.
+STAMP_BYTES = 4 * 1024
 FORM = 1
 # The columns that a body leaves out when they are equal to these.
 LEFT_OUT = {"at": instant(UNSTAMPED), "epoch": 0}
@@ -72,10 +74,11 @@ def encode(record: Record, *, after: Head, scope: Scope, codec: Codec) -> Entry:
     return Entry(record.seq, record.type, record.at, record.epoch, body, chain(after, body))
 
 
-def size_of(record: Record) -> int:
-    """The bytes of the body of `record`, before sealing; its stamp adds some hundreds."""
+def fits(record: Record) -> bool:
+    """Whether a log holds `record`, however it is stamped; what it has is counted before sealing."""
     facts, content = split(record)
-    return len(encode_json(facts)) + 1 + (len(encode_json(content)) if content else 0)
+    size = len(encode_json(facts)) + 1 + (len(encode_json(content)) if content else 0)
+    return size <= MAX_BODY_BYTES - STAMP_BYTES
 
 
 def chain(after: Head, body: bytes) -> bytes:

@@ -8,5 +8,6 @@ from psych_runtime_core.schema.judge import (
     MAX_JUDGED_WHOLE,
     violations,
 )
+from psych_runtime_core.schema.moved import moved
 
-__all__ = ["MAX_JUDGED_WHOLE", "MAX_SCHEMA_DEPTH", "check_schema", "violations"]
+__all__ = ["MAX_JUDGED_WHOLE", "MAX_SCHEMA_DEPTH", "check_schema", "moved", "violations"]

@@ -4,10 +4,11 @@ import json
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from jsonschema_rs import Draft202012Validator, RegexOptions
+from jsonschema_rs import Draft202012Validator
 
 from psych_runtime_core.jsonvalue import Json, decode_json, without_surrogates
 from psych_runtime_core.schema.document import DATA, SCHEMAS_BY_NAME
+from psych_runtime_core.schema.patterns import OPTIONS
 
 # Stands for the value in the judge's messages; a private character, which no message of its own holds.
 VALUE = "\ue000"
@@ -19,7 +20,7 @@ def build(schema: dict[str, Any]) -> Draft202012Validator:
         schema,
         validate_formats=False,
         retriever=_never,
-        pattern_options=RegexOptions(),
+        pattern_options=OPTIONS,
         mask=VALUE,
     )
 

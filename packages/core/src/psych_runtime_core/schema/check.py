@@ -10,6 +10,8 @@ from psych_runtime_core.errors import BadSchema, pointer
 from psych_runtime_core.jsonvalue import Json, thaw
 from psych_runtime_core.schema.build import build, of_one_draft
 from psych_runtime_core.schema.cost import bounded
+from psych_runtime_core.schema.patterns import pattern_sizes
+from psych_runtime_core.schema.size import depth
 from psych_runtime_core.schema.wording import fault
 
 MAX_SCHEMA_DEPTH = 64
@@ -18,19 +20,21 @@ MAX_SCHEMA_DEPTH = 64
 def check_schema(schema: Mapping[str, Json], *, object_root: bool = False) -> None:
     """Raise `BadSchema` unless an author may use `schema`; with `object_root` it must be of an object.
 
-    It has to be of the draft, at most 64 levels deep, every pattern buildable in linear time, every
-    reference resolvable inside the document, and its alternatives so few that any value is judged at once.
+    It has to be of the draft, at most 64 levels deep, every pattern buildable in linear time and bounded
+    size, every reference resolvable inside the document, and its alternatives, patterns and listed values so
+    few that any small value is judged at once.
     """
-    if _depth(schema) > MAX_SCHEMA_DEPTH:
+    if depth(schema) > MAX_SCHEMA_DEPTH:
         raise BadSchema(f"a schema has at most {MAX_SCHEMA_DEPTH} levels")
     if object_root and schema.get("type") != "object":
         raise BadSchema('the root must say "type": "object"')
     plain: dict[str, Any] = of_one_draft(thaw(schema))
     try:
+        sizes = pattern_sizes(plain)
         build(plain)
         if "$defs" in plain:
             build(_using_every_definition(plain))
-        bounded(plain)
+        bounded(plain, sizes)
     except ValidationError as error:
         raise BadSchema(fault(error), tuple(error.instance_path)) from None
     except ValueError as error:
@@ -42,11 +46,3 @@ def _using_every_definition(schema: dict[str, Any]) -> dict[str, Any]:
     names = (pointer((name,)) for name in schema["$defs"])
     references = [{"$ref": f"#/$defs{quote(name)}"} for name in names]
     return {**schema, "allOf": [*schema.get("allOf", ()), *references]}
-
-
-def _depth(value: Json) -> int:
-    if isinstance(value, Mapping):
-        return 1 + max(map(_depth, value.values()), default=0)
-    if isinstance(value, list | tuple):
-        return 1 + max(map(_depth, value), default=0)
-    return 0

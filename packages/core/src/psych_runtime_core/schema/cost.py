@@ -1,21 +1,25 @@
 """What judging by a schema costs at most, before any value is seen."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from psych_runtime_core.schema.alternatives import groups, tag_of
-from psych_runtime_core.schema.applied import Application, applications
-from psych_runtime_core.schema.counting import Counted, Groups
-from psych_runtime_core.schema.document import Document, Schema
+from psych_runtime_core.schema.counting import Counted, Own
+from psych_runtime_core.schema.document import Schema
 from psych_runtime_core.schema.recursion import goes_one_way
-from psych_runtime_core.schema.walk import Applied, Walk, walk
+from psych_runtime_core.schema.survey import Survey, only
+from psych_runtime_core.schema.walk import Applied, walk
+from psych_runtime_core.schema.weight import Sizes, Unit
 
 # One place of a value is then judged in some ten milliseconds.
 MAX_WAYS = 10_000
+# As many visits, for a value of one place: some fifty milliseconds.
+MAX_WEIGHT = 5_000_000
+_OF_ONE_PLACE: Mapping[Unit, int] = {"places": 1, "text": 100, "integers": 1, "numbers": 1, "parts": 1}
 # The judge keeps what it found about a container if it came by so many references for it.
 _KEPT_FROM = 16
+# As deep as a value can be.
+_DEEPEST = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,88 +31,105 @@ class Cost:
     most: int
     """By way of one schema. The judge keeps what it found where a reference closes a circle; between two
     such places all ways multiply."""
-    total: int
-    """By way of all schemas."""
-    untagged: int
+    load: Mapping[Unit, int]
+    """By way of all schemas, and what that costs for each unit beyond the visit."""
+    blind: Mapping[Unit, int]
     """The same for a value with a tag that the judge cannot look up."""
     tags: frozenset[str]
     told: int | None
     """While errors are collected, or `None` if the visits multiply at each level of the value."""
+    said: int
+    """The bytes of the longest piece of the schema that an error repeats."""
 
 
-def bounded(root: Mapping[str, Any]) -> Cost:
+def bounded(root: Mapping[str, Any], sizes: Sizes) -> Cost:
     """What judging by `root` costs; a `ValueError`, which says what to write instead, if that is too much."""
-    found = cost(root)
+    found = cost(root, sizes)
     if found.most > MAX_WAYS + found.schemas:
         raise ValueError(
             f"a value can be judged in more than {MAX_WAYS:,} ways, since alternatives and references "
             "multiply: let a type, or a const in a required property, tell the alternatives apart"
         )
+    if sum(found.load.get(unit, 0) * amount for unit, amount in _OF_ONE_PLACE.items()) > MAX_WEIGHT:
+        raise ValueError(
+            "one string, number or object takes too long to judge: write fewer patterns, with less counted "
+            "repetition, and fewer values into an enum that are neither all strings nor all integers"
+        )
     return found
 
 
-def cost(root: Mapping[str, Any]) -> Cost:
+def cost(root: Mapping[str, Any], sizes: Sizes) -> Cost:
     """What judging by `root` costs; a `ValueError` if it has no end."""
-    document = Document(root)
-    known: dict[int, list[Application]] = {}
-
-    def applied(schema: Mapping[str, Any]) -> Sequence[Application]:
-        if id(schema) not in known:
-            known[id(schema)] = list(applications(document, schema))
-        return known[id(schema)]
-
-    whole = walk([root], applied)
-    here = _only(applied, lambda each: each.place in ("here", "branch"))
-    still = walk(whole.order, here)
-    if still.closing:
-        raise ValueError("a reference leads back to its own place: let it go into the value first")
-    tags = _tags(document, whole.order)
-    tagged = partial(groups, document, tagged=True)
-    untagged = partial(groups, document, tagged=False)
+    survey = Survey(root, sizes)
     # A scalar is judged anew however often it is met, so nothing is kept on the ways that stay at a value.
-    at_scalars = Counted(still, here, untagged).most
-    most, total = _ways(whole, applied, tagged)
-    _, total_untagged = _ways(whole, applied, untagged) if tags else (most, total)
+    at_scalars = Counted(survey.still, survey.here, survey.groups(tagged=False), _visit).most
+    most, load = _load(survey, at_scalars, tagged=True)
     return Cost(
-        schemas=len(whole.order),
+        schemas=len(survey.whole.order),
         most=max(most, at_scalars),
-        total=total + at_scalars,
-        untagged=total_untagged + at_scalars,
-        tags=tags,
-        told=_told(root, applied),
+        load=load,
+        blind=_load(survey, at_scalars, tagged=False)[1] if survey.tags else load,
+        tags=survey.tags,
+        told=_told(root, survey.applied),
+        said=survey.longest,
     )
 
 
-def _ways(whole: Walk, applied: Applied, groups: Groups) -> tuple[int, int]:
-    """The visits to one place by way of one schema, and of all."""
-    counted = Counted(whole, applied, groups)
-    if not whole.closing:
-        return counted.most, counted.total
-    # Several references come to one container before the judge keeps what it found about it.
-    together = Counted(whole, applied, groups, itself=0).most
-    return counted.most, counted.total * max(1, min(_KEPT_FROM, together))
+def weighed(survey: Survey, own: Own, *, tagged: bool) -> int:
+    """What the ways of all schemas to one place come to, at most, if each visit counts as its `own`."""
+    counted = Counted(survey.whole, survey.applied, survey.groups(tagged=tagged), own, closing=0).total
+    return counted * _together(survey, tagged=tagged, scalars=True)
+
+
+def _load(survey: Survey, at_scalars: int, *, tagged: bool) -> tuple[int, dict[Unit, int]]:
+    """The visits to one place by way of one schema, and of all, and what is weighed beside them."""
+    counted = Counted(survey.whole, survey.applied, survey.groups(tagged=tagged), _visit)
+    load: dict[Unit, int] = {
+        unit: weighed(survey, survey.own(unit), tagged=tagged) * _levels(survey, unit)
+        for unit in survey.units
+    }
+    load["visits"] = counted.total * _together(survey, tagged=tagged) + at_scalars
+    return counted.most, load
+
+
+def _together(survey: Survey, *, tagged: bool, scalars: bool = False) -> int:
+    """How often one place is entered anew: several references come to it before the judge keeps what it
+    found about a container, and nothing is kept about a scalar in it.
+    """
+    if not survey.whole.closing:
+        return 1
+    counted = Counted(survey.whole, survey.applied, survey.groups(tagged=tagged), _nothing)
+    together = max(1, counted.most)
+    return min(_KEPT_FROM, together) * (together if scalars else 1)
+
+
+def _levels(survey: Survey, unit: Unit) -> int:
+    """How often one part is hashed: with each container around it that holds no two equal items."""
+    if unit not in ("parts", "pairs"):
+        return 1
+    return _DEEPEST if survey.whole.closing else min(_DEEPEST, survey.weighing(unit))
 
 
 def _told(root: Mapping[str, Any], applied: Applied) -> int | None:
-    told = _only(applied, lambda each: each.told)
+    told = only(applied, lambda each: each.told)
     whole = walk([root], told)
     if not goes_one_way(whole, told):
         return None
     # A branch is not entered, but an error is made of each.
-    counted = _only(applied, lambda each: each.told or each.place == "branch")
-    here = _only(told, lambda each: each.place == "here")
+    counted = only(applied, lambda each: each.told or each.place == "branch")
+    here = only(told, lambda each: each.place == "here")
     still = walk(whole.order, here)
-    return max(Counted(whole, counted, _none).most, Counted(still, here, _none).most)
+    counts = (Counted(whole, counted, _no_groups, _visit), Counted(still, here, _no_groups, _visit))
+    return max(each.most for each in counts)
 
 
-def _only(applied: Applied, wanted: Callable[[Application], bool]) -> Applied:
-    return lambda schema: [each for each in applied(schema) if wanted(each)]
+def _visit(_schema: Schema) -> int:
+    return 1
 
 
-def _none(_branches: Sequence[Schema]) -> Sequence[tuple[str, Sequence[int]]]:
+def _nothing(_schema: Schema) -> int:
+    return 0
+
+
+def _no_groups(_branches: Sequence[Schema]) -> Sequence[tuple[str, Sequence[int]]]:
     return []
-
-
-def _tags(document: Document, schemas: Sequence[Mapping[str, Any]]) -> frozenset[str]:
-    branches = (schema[keyword] for schema in schemas for keyword in ("anyOf", "oneOf") if keyword in schema)
-    return frozenset(tag for each in branches if (tag := tag_of(document, each)) is not None)

@@ -1,7 +1,7 @@
 """Counting visits, along every way that a schema leads through a value."""
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import TypeAlias
 
 from psych_runtime_core.schema.applied import Application
@@ -11,19 +11,22 @@ from psych_runtime_core.schema.walk import Applied, Walk
 
 Groups: TypeAlias = Callable[[Sequence[Schema]], Iterable[tuple[str, Sequence[int]]]]
 """Of several branches those, by index, that are entered together for one value, and its type."""
-_ONE, _NONE = Visits(1), Visits()
+Own: TypeAlias = Callable[[Schema], int]
+"""What one visit by a schema counts, but for those it leads to."""
+_NONE = Visits()
 
 
 class Counted:
-    """The visits that one visit to each schema of a walk leads to; a step that closes a circle counts as one.
+    """The visits that one visit to each schema of a walk leads to, each as its `own` count.
 
-    With `itself` 0 such steps alone count.
+    A step that closes a circle counts as `closing`: what it comes back to is counted by itself.
     """
 
-    def __init__(self, walked: Walk, applied: Applied, groups: Groups, *, itself: int = 1) -> None:
+    def __init__(self, walked: Walk, applied: Applied, groups: Groups, own: Own, *, closing: int = 1) -> None:
         self._walked = walked
         self._groups = groups
-        self._itself = Visits(itself)
+        self._own = own
+        self._closing = Visits(closing)
         self._visits: dict[int, Visits] = {}
         # The judge visits every part once more for what `unevaluated…` has to leave out.
         self._marks: dict[int, Visits] = {}
@@ -34,23 +37,31 @@ class Counted:
     @property
     def most(self) -> int:
         """Visits to the place that is visited most."""
-        return max((visits.most for visits in self._visits.values()), default=self._itself.here)
+        return max((visits.most for visits in self._visits.values()), default=self._own(self._root))
 
     @property
     def total(self) -> int:
         """The same by way of all that is entered anew: the root, and whatever a circle comes back to."""
-        entered = {target for _, target in self._walked.closing} | {id(self._walked.order[-1])}
-        return sum(self._visits.get(identity, self._itself).most for identity in entered)
+        entered = {target for _, target in self._walked.closing} | {id(self._root)}
+        return sum(self._visits[each].most for each in entered) if self._visits else self._own(self._root)
+
+    @property
+    def _root(self) -> Schema:
+        return self._walked.order[-1]
 
     def _count(self, schema: Schema, applied: Sequence[Application]) -> None:
         def into(target: Schema) -> Visits:
-            closes = self._walked.closes(schema, target)
-            return _ONE if closes else self._visits.get(id(target), self._itself)
+            if self._walked.closes(schema, target):
+                return self._closing
+            return self._visits.get(id(target)) or _alone(self._own(target))
 
         parts = [each.target for each in applied if each.place in ("here", "name")]
-        visits = sum(map(into, parts), self._itself + to_children(applied, lambda target: into(target).most))
+        visits = sum(
+            map(into, parts),
+            _alone(self._own(schema)) + to_children(applied, lambda target: into(target).most),
+        )
         for branches in _branches(applied):
-            looked_at = Visits(self._itself.here * len(branches))
+            looked_at = _alone(self._own(True) * len(branches))
             entered = (
                 sum((into(branches[index]).by(kind) for index in group), _NONE)
                 for kind, group in self._groups(branches)
@@ -61,6 +72,11 @@ class Counted:
         marked = any(each.keyword.startswith("unevaluated") for each in applied)
         self._visits[id(schema)] = visits + marks if marked else visits
         self._marks[id(schema)] = marks
+
+
+@lru_cache(maxsize=1_024)
+def _alone(count: int) -> Visits:
+    return Visits(count)
 
 
 def to_children(applied: Sequence[Application], weight: Callable[[Schema], int]) -> Visits:

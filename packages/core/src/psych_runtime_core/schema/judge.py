@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
+from hashlib import sha256
 from itertools import islice
 from typing import Any
 
@@ -12,17 +13,27 @@ from psych_runtime_core.errors import Violation, pointer
 from psych_runtime_core.jsonvalue import Json, encode_json
 from psych_runtime_core.schema.build import build, of_one_draft, plain
 from psych_runtime_core.schema.cost import Cost, bounded
+from psych_runtime_core.schema.kept import Held, Kept
+from psych_runtime_core.schema.named import reading
+from psych_runtime_core.schema.patterns import pattern_sizes
 from psych_runtime_core.schema.sealed import sealed
-from psych_runtime_core.schema.size import has_blind_tag, places
+from psych_runtime_core.schema.size import Amounts, depth, has_blind_tag
+from psych_runtime_core.schema.survey import Survey
+from psych_runtime_core.schema.weight import Sizes
 from psych_runtime_core.schema.wording import said
 
 MAX_JUDGED_WHOLE = 2_000
-# A visit takes the judge 5 to 50 nanoseconds, in which a pattern reads some bytes.
+# A visit takes the judge 5 to 50 nanoseconds.
 MAX_VISITS = 50_000_000
-BYTES_A_VISIT = 16
-# An error takes it ten microseconds.
+# An error takes it ten microseconds, and 25 nanoseconds a byte of what it says.
 MAX_ERRORS = 50_000
-_TOO_LONG = "takes too long to judge: send less, or let a const tell the alternatives of the schema apart"
+MAX_SAID_BYTES = 4 * 1024 * 1024
+# As copied, so many bytes take the time of one that is said.
+_COPIED = 4
+_TOO_LONG = (
+    "takes too long to judge: send less, or let the schema have fewer patterns, fewer listed values, and a "
+    "const that tells its alternatives apart"
+)
 _NOWHERE = "does not fit the schema; where is not said, since several of its ways lead to one place"
 
 
@@ -38,42 +49,58 @@ def violations(value: Json, schema: Mapping[str, Json], *, limit: int = 20) -> t
         return ()
     canonical = encode_json(value)
     judged = plain(canonical)
-    if judge.takes_too_long(judged, len(canonical)):
+    amounts = Amounts(canonical)
+    if judge.takes_too_long(judged, amounts):
         return (Violation("", _TOO_LONG),)
     if judge.verdict.is_valid(judged):
         return ()
-    return tuple(islice(judge.violations(judged), limit))
+    return tuple(islice(judge.violations(judged, amounts), limit))
 
 
 @dataclass(frozen=True)
 class _Judge:
     schema: dict[str, Any]
+    sizes: Sizes
     verdict: Draft202012Validator
     cost: Cost
 
-    def takes_too_long(self, value: Json, length: int) -> bool:
-        """Whether judging `value`, of `length` bytes, could take seconds."""
-        # A place takes a byte or more, so what is short enough need not be counted.
-        if length * self.cost.untagged <= MAX_VISITS:
-            return False
-        visits = self.cost.untagged if has_blind_tag(value, self.cost.tags) else self.cost.total
-        return (places(value) + length // BYTES_A_VISIT) * visits > MAX_VISITS
+    def takes_too_long(self, value: Json, amounts: Amounts) -> bool:
+        """Whether judging `value` could take seconds."""
+        tagged = not (self.cost.tags and has_blind_tag(value, self.cost.tags))
+        load = self.cost.load if tagged else self.cost.blind
+        work: dict[str, int] = {unit: weight * getattr(amounts, unit) for unit, weight in load.items()}
+        total = sum(work.values())
+        if total <= MAX_VISITS or "text" not in work:
+            return total > MAX_VISITS
+        rest = total - work["text"]
+        return rest > MAX_VISITS or rest + reading(self._survey, value, tagged=tagged) > MAX_VISITS
 
-    def violations(self, value: Json) -> Iterator[Violation]:
+    def violations(self, value: Json, amounts: Amounts) -> Iterator[Violation]:
         """Where `value`, which does not fit, does not; the verdict is quick, since it keeps what it found."""
         if self.cost.told is None or self._teller is None:
             yield Violation("", _NOWHERE)
             return
-        size = places(value)
         # The judge collects every error before it gives the first: a million wrong items would hold the
         # loop for ten seconds. Of a large value it is asked for the first error alone.
-        if size <= MAX_JUDGED_WHOLE and size * self.cost.told <= MAX_ERRORS:
+        if self._tells_all(value, amounts, self.cost.told):
             yield from map(_violation, self._teller.iter_errors(value))
             return
         try:
             self._teller.validate(value)
         except ValidationError as error:
             yield _violation(error)
+
+    def _tells_all(self, value: Json, amounts: Amounts, told: int) -> bool:
+        """Whether every error can be told at once; each repeats a piece of the schema, and has its value."""
+        errors = amounts.values * told
+        if amounts.values > MAX_JUDGED_WHOLE or errors > MAX_ERRORS:
+            return False
+        copied = amounts.length * (depth(value) + 1) * told
+        return errors * self.cost.said + copied // _COPIED <= MAX_SAID_BYTES
+
+    @cached_property
+    def _survey(self) -> Survey:
+        return Survey(self.schema, self.sizes)
 
     @cached_property
     def _teller(self) -> Draft202012Validator | None:
@@ -84,11 +111,27 @@ class _Judge:
             return None
 
 
-@lru_cache(maxsize=1024)
+_JUDGES: Kept[_Judge | None] = Kept(1_024, 128 * 1024 * 1024)
+# What a judge has in memory for each byte of its schema.
+_BYTES_A_BYTE = 16
+
+
 def _judge(canonical: bytes) -> _Judge | None:
+    digest = sha256(canonical).digest()
+    held = _JUDGES.get(digest)
+    if held is None:
+        judge = _built(canonical)
+        patterns = sum(judge.sizes.values()) if judge is not None else 0
+        held = Held(judge, _BYTES_A_BYTE * len(canonical) + patterns)
+        _JUDGES.put(digest, held)
+    return held.value
+
+
+def _built(canonical: bytes) -> _Judge | None:
     schema = of_one_draft(plain(canonical))
     try:
-        return _Judge(schema, build(schema), bounded(schema))
+        sizes = pattern_sizes(schema)
+        return _Judge(schema, sizes, build(schema), bounded(schema, sizes))
     except ValueError:
         return None
 

@@ -13,7 +13,7 @@ from psych_runtime_core.schema.document import DATA, SCHEMAS_BY_NAME, Document, 
 
 _BRANCHES = frozenset({"anyOf", "oneOf"})
 _REFERENCES = frozenset({"$dynamicRef", "$ref"})
-# Private, so that no author's comment is it.
+# An author's comment that begins with it gets one more, so that it alone is ours.
 _MARK = "\ue000"
 
 
@@ -30,7 +30,17 @@ def unsealed(schema: Json) -> Json:
         return schema
     if schema.get("$comment") == _MARK:
         return unsealed(schema["if"])
-    return {keyword: _led(keyword, held, back=True) or unsealed(held) for keyword, held in schema.items()}
+    return {keyword: _unsealed(keyword, held) for keyword, held in schema.items()}
+
+
+def _unsealed(keyword: str, held: Json) -> Json:
+    if keyword in DATA:
+        return held
+    if keyword == "$comment" and isinstance(held, str) and held.startswith(_MARK):
+        return held.removeprefix(_MARK)
+    if keyword in SCHEMAS_BY_NAME and isinstance(held, Mapping):
+        return {name: unsealed(item) for name, item in held.items()}
+    return _led(keyword, held, back=True) or unsealed(held)
 
 
 class _Sealing:
@@ -47,6 +57,8 @@ class _Sealing:
     def _held(self, keyword: str, held: Json) -> Any:
         if keyword in DATA:
             return held
+        if keyword == "$comment" and isinstance(held, str) and held.startswith(_MARK):
+            return _MARK + held
         if reference := _led(keyword, held):
             return reference
         if keyword in SCHEMAS_BY_NAME and isinstance(held, Mapping):

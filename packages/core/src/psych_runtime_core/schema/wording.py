@@ -16,7 +16,8 @@ MAX_MESSAGE = 1_000
 def said(error: ValidationError) -> str:
     """What is wrong with the value, which is cut where it is long."""
     shown = _cut(encode_json(error.instance).decode(), MAX_SHOWN_VALUE)
-    return _cut(message(error).replace(VALUE, shown), MAX_MESSAGE)
+    # What stands behind the first thousand characters is cut, however long the value would make it.
+    return _cut(message(error)[: MAX_MESSAGE + 1].replace(VALUE, shown), MAX_MESSAGE)
 
 
 def message(error: ValidationError) -> str:
@@ -32,7 +33,10 @@ def message(error: ValidationError) -> str:
 def fault(error: ValidationError) -> str:
     """What is wrong with a schema, and what to write instead."""
     if error.kind.name == "format":
-        return f"{said(error)} of linear time: write it without look-around and back-references"
+        return (
+            f"{said(error)} of linear time and bounded size: write it without look-around and "
+            "back-references, with less counted repetition, and let maxLength bound a length"
+        )
     if error.kind.name == "$ref":
         return f"a reference does not resolve inside the document: {error.message}"
     return said(error)

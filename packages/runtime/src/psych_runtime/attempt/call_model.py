@@ -26,13 +26,13 @@ from psych_runtime.tools.offer import offer
 from psych_runtime_core.arguments import arguments_or_text
 from psych_runtime_core.engine import wording
 from psych_runtime_core.engine.effects import CallModel, ModelProblem
+from psych_runtime_core.engine.ending import answer_too_large
 from psych_runtime_core.engine.retry import failed_call
 from psych_runtime_core.errors import PsychError
 from psych_runtime_core.ids import ToolCallId, call_digest, derive_call_id
 from psych_runtime_core.messages import ModelSource, ToolCall
 from psych_runtime_core.ports.model import StreamDone
-from psych_runtime_core.records import MAX_BODY_BYTES, Record
-from psych_runtime_core.records.entry import size_of
+from psych_runtime_core.records import Record, fits
 from psych_runtime_core.records.facts import AnnouncedCall, FailureKind, ModelTimings, Sent, ToolFailure
 from psych_runtime_core.records.turn import ModelCallFinished
 from psych_runtime_core.state.lane import LaneState
@@ -41,7 +41,6 @@ from psych_runtime_core.usage import Cost
 logger = logging.getLogger("psych_runtime.attempt")
 # An answer so small fits, whatever stands beside it; a larger one is measured.
 SURELY_FITS = 256 * 1024
-STAMP_BYTES = 4 * 1024
 
 
 async def call_model(effect: CallModel, attempt: AttemptContext) -> Record:
@@ -146,12 +145,10 @@ class _Try:
     def _fits(self, answer: Answer, record: Record) -> bool:
         """Whether a log can hold it, with the prompt that may stand in the same record."""
         prompt = len(self.sent.system_prompt or "") if self.sent else 0
-        return answer.size + prompt < SURELY_FITS or size_of(record) <= MAX_BODY_BYTES - STAMP_BYTES
+        return answer.size + prompt < SURELY_FITS or fits(record)
 
     def _unfit(self, answer: Answer) -> Record:
-        text = wording.answer_too_large(MAX_BODY_BYTES)
-        failure = ToolFailure(kind=FailureKind.PERMANENT, message=text, code="answer_too_large")
-        return self._paid(failure, answer)
+        return self._paid(answer_too_large(), answer)
 
     def _empty(self, answer: Answer) -> Record:
         failure = ToolFailure(

@@ -29,7 +29,6 @@ class _Row(NamedTuple):
 
 
 _TABLE = (
-    _Row(httpcore2.PoolTimeout, "connect", "no connection was free within {} s", "pool"),
     _Row(httpcore2.ConnectTimeout, "connect", "no connection came about within {} s", "connect"),
     _Row(httpcore2.WriteTimeout, "write", "nothing could be written for {} s", "write"),
     _Row(httpcore2.ReadTimeout, "read", "nothing came for {} s", "read"),

@@ -14,14 +14,15 @@ class HttpTimeouts:
 
     `connect` bounds the look-up of the name with the connection, and then the handshake. `read` is the
     longest wait for the head of a reply, and then the longest silence: it runs only while somebody waits for
-    bytes, so a slow reader never trips it. `pool` is the wait for a free connection. `total` bounds the
-    whole, redirects and the reading of the body included.
+    bytes, so a slow reader never trips it. `pool` is the wait while all connections of a pool are in use:
+    that is no fault of a server, so it has no limit of its own unless one is given. `total` bounds the whole,
+    that wait, redirects and the reading of the body included.
     """
 
     connect: float | None = 10.0
     read: float | None = 30.0
     write: float | None = 30.0
-    pool: float | None = 10.0
+    pool: float | None = None
     total: float | None = None
 
     def __post_init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator, Mapping
 from contextlib import contextmanager
 from types import AsyncGeneratorType
-from typing import NamedTuple, cast
+from typing import Literal, NamedTuple, cast
 
 import anyio
 import httpcore2
@@ -33,6 +33,7 @@ class Passage:
         self.hop = hop
         self._timeouts, self._pools, self._auditor = timeouts, pools, auditor
         self._pool: SharedPool | None = None
+        self._turn: Literal["none", "awaited", "here"] = "none"
         self._reply: httpcore2.Response | None = None
         self._wire: AsyncIterator[bytes] | None = None
         self._ended = False
@@ -41,10 +42,36 @@ class Passage:
     def origin(self) -> str:
         return self.hop.asked.origin
 
-    async def send(self, pool: SharedPool, request: httpcore2.Request) -> httpcore2.Response:
-        """The head of the reply. The pool is in use until the passage ends."""
+    async def enter(self, pool: SharedPool) -> bool:
+        """Use `pool`, which was taken, until the passage ends. False: only after a wait for its turn."""
+        if pool is self._pool:
+            await self._pools.give_back(pool)
+            return True
+        await self._leave_pool()
         self._pool = pool
-        self._reply = reply = await pool.pool.handle_async_request(request)
+        try:
+            pool.turns.acquire_on_behalf_of_nowait(self)
+        except anyio.WouldBlock:
+            await self._await_turn(pool)
+            return False
+        self._turn = "here"
+        return True
+
+    async def _await_turn(self, pool: SharedPool) -> None:
+        self._pools.tell_of_wait()
+        self._turn, seconds = "awaited", self._timeouts.steps.get("pool")
+        try:
+            with anyio.fail_after(seconds):
+                await pool.turns.acquire_on_behalf_of(self)
+        except TimeoutError:
+            detail = _no_turn(pool, seconds)
+            raise RequestFailed(self.origin, "connect", detail, sent=False, timed_out=True) from None
+        self._turn = "here"
+
+    async def send(self, request: httpcore2.Request) -> httpcore2.Response:
+        """The head of the reply."""
+        assert self._pool is not None
+        self._reply = reply = await self._pool.pool.handle_async_request(request)
         self._wire = aiter(cast("AsyncIterable[bytes]", reply.stream))
         self.hop.status = reply.status
         return reply
@@ -75,6 +102,8 @@ class Passage:
             raise self._failure(error) from _typed(error)
         if scope.cancelled_caught:
             detail = f"it was not done within {total:g} s"
+            if self._pool is not None and self._turn == "awaited":
+                detail = _no_turn(self._pool, total)
             raise RequestFailed(self.origin, "total", detail, sent=self.hop.sent, timed_out=True)
 
     def _failure(self, error: Exception) -> RequestFailed | ValueError:
@@ -89,10 +118,18 @@ class Passage:
         try:
             with anyio.CancelScope(shield=True):
                 await self._let_go()
-                if self._pool is not None:
-                    await self._pools.give_back(self._pool, retire=_is_stuck(error, self._pool))
+                await self._leave_pool(error)
         finally:
             self._auditor.ended(self.hop, error)
+
+    async def _leave_pool(self, error: BaseException | None = None) -> None:
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return
+        if self._turn == "here":
+            pool.turns.release_on_behalf_of(self)
+        self._turn = "none"
+        await self._pools.give_back(pool, retire=_is_stuck(error, pool))
 
     async def _let_go(self) -> None:
         if self._reply is not None:
@@ -102,6 +139,13 @@ class Passage:
         wire: object = self._wire
         if isinstance(wire, AsyncGeneratorType) and not wire.ag_running:
             await cast("AsyncGenerator[bytes]", wire).aclose()
+
+
+def _no_turn(pool: SharedPool, seconds: float | None) -> str:
+    return (
+        f"no connection was free within {seconds:g} s, for all {pool.connections} of its pool were in use; "
+        "raise connections= of HttpTransport"
+    )
 
 
 def _typed(error: Exception) -> Exception | None:

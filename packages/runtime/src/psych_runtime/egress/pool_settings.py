@@ -20,18 +20,17 @@ from psych_runtime.egress.proxy import ProxyConfig
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolSettings:
-    """What all pools of a transport have in common. `connections` and `keepalive` are of each pool."""
+    """What all pools of a transport have in common. `keepalive` is of each pool."""
 
     connector: Connector
-    connections: int
     keepalive: int
     keepalive_seconds: float
     ssl_context: ssl.SSLContext | None
     proxy: ProxyConfig | None
 
     def __post_init__(self) -> None:
-        if self.connections < 1 or self.keepalive < 0 or not self.keepalive_seconds >= 0:
-            raise ValueError("give connections of 1 and more, keepalive and keepalive_seconds of 0 and more")
+        if self.keepalive < 0 or not self.keepalive_seconds >= 0:
+            raise ValueError("give keepalive and keepalive_seconds of 0 and more")
 
     async def tls(self, scheme: str) -> ssl.SSLContext | None:
         """What connections of a pool for `scheme` are encrypted with, if they are."""
@@ -44,11 +43,11 @@ class PoolSettings:
     def make(
         self, tls: ssl.SSLContext | None, proxy_headers: Mapping[str, str]
     ) -> httpcore2.AsyncConnectionPool:
-        """A pool without connections."""
+        """A pool without connections. How many of it are in use at once is for `SharedPool` to say."""
         hush()
         common = _Common(
             ssl_context=tls,
-            max_connections=self.connections,
+            max_connections=None,
             max_keepalive_connections=self.keepalive,
             keepalive_expiry=self.keepalive_seconds,
             network_backend=self.connector,
@@ -69,7 +68,7 @@ class PoolSettings:
 
 class _Common(TypedDict):
     ssl_context: ssl.SSLContext | None
-    max_connections: int
+    max_connections: None
     max_keepalive_connections: int
     keepalive_expiry: float
     network_backend: httpcore2.AsyncNetworkBackend

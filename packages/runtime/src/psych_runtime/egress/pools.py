@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ import httpcore2
 from anyio.lowlevel import RunVar
 
 from psych_runtime_core.ports.egress import EgressPurpose
+
+logger = logging.getLogger("psych_runtime.egress")
 
 IDLE_SECONDS = 300.0
 
@@ -33,10 +36,14 @@ class PoolKey:
 
 
 class SharedPool:
-    """A pool, and how many hops use it now: each from before it is sent until its reply is left."""
+    """A pool, and how many hops use it or wait to: each from before it is sent until its reply is left.
 
-    def __init__(self, key: PoolKey, pool: httpcore2.AsyncConnectionPool) -> None:
-        self.key, self.pool = key, pool
+    Hops have their turns in the order they asked for them; whose turn it is has a connection.
+    """
+
+    def __init__(self, key: PoolKey, pool: httpcore2.AsyncConnectionPool, connections: int) -> None:
+        self.key, self.pool, self.connections = key, pool, connections
+        self.turns = anyio.CapacityLimiter(connections)
         self.users = 0
         self.used_at = anyio.current_time()
 
@@ -50,11 +57,15 @@ _of_this_loop: RunVar[WeakKeyDictionary[Pools, OrderedDict[PoolKey, SharedPool]]
 class Pools:
     """At most `limit` pools per event loop: the least recently used one goes, and any idle for 300 s.
 
-    A pool in use is never closed, so more than `limit` may be in use at once.
+    A pool in use is never closed, so more than `limit` may be in use at once. Of each at most `connections`
+    are in use.
     """
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    def __init__(self, limit: int, connections: int) -> None:
+        if connections < 1:
+            raise ValueError("connections is below 1: a request needs one")
+        self._limit, self._connections = limit, connections
+        self._told = False
 
     async def take(self, key: PoolKey, make: Callable[[], httpcore2.AsyncConnectionPool]) -> SharedPool:
         """The pool for `key`, made if need be; give it back with `give_back`."""
@@ -64,7 +75,7 @@ class Pools:
         await self._close(self._overdue(pools, to_come=key not in pools))
         shared = pools.get(key)
         if shared is None:
-            shared = pools[key] = SharedPool(key, make())
+            shared = pools[key] = SharedPool(key, make(), self._connections)
         shared.users += 1
         return shared
 
@@ -80,6 +91,16 @@ class Pools:
             pools.move_to_end(shared.key)
         if not shared.users and (retire or not current):
             await self._close([shared])
+
+    def tell_of_wait(self) -> None:
+        """A hop waits for its turn. That may be meant, so it is logged once."""
+        if not self._told:
+            self._told = True
+            logger.warning(
+                "all %d connections of a pool are in use, so requests wait their turn; "
+                "if that is not meant, raise connections= of HttpTransport",
+                self._connections,
+            )
 
     async def aclose(self) -> None:
         """Close every connection of this event loop, those in use too."""

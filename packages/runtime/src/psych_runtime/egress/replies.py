@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import httpx2
 
-_UNDONE_HERE = {b"content-encoding", b"content-length"}
+from psych_runtime.egress.charsets import charset_in, codec_of
+
+# A jar of cookies takes long over the last, which no server sends any more.
+_LEFT_OUT = {b"content-encoding", b"content-length", b"set-cookie2"}
 
 
 class Reply(httpx2.Response):
     """A response with no way around in its extensions, such as the bare connection of an upgrade."""
+
+    @property
+    def charset_encoding(self) -> str | None:
+        """What its text is written in, None where it states nothing that a text can be written in."""
+        charset = charset_in(self.headers.get("content-type", ""))
+        return None if charset is None else codec_of(charset)
 
     @property
     def has_redirect_location(self) -> bool:
@@ -29,4 +38,4 @@ def _leads_somewhere(url: httpx2.URL, location: str) -> bool:
 
 def handed_on(headers: httpx2.Headers) -> httpx2.Headers:
     """The headers of a reply without those that tell of its coding: nobody decodes it twice."""
-    return httpx2.Headers([(name, value) for name, value in headers.raw if name.lower() not in _UNDONE_HERE])
+    return httpx2.Headers([(name, value) for name, value in headers.raw if name.lower() not in _LEFT_OUT])

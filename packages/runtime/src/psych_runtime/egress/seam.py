@@ -64,7 +64,7 @@ class Seam(httpx2.AsyncBaseTransport):
         try:
             with passage.bounded():
                 headers = outgoing(request, self._under(hop.asked), strayed=trail.journey.strayed)
-                await self._allow(hop.asked, trail.journey, request)
+                await self._enter(passage, trail.journey, request, headers)
                 return await self._send(passage, request, headers)
         except BaseException as error:
             await passage.end(error)
@@ -109,14 +109,26 @@ class Seam(httpx2.AsyncBaseTransport):
             raise RequestFailed(journey.steps[-2].origin, "redirect", refusal, sent=True)
         enforce(asked, await judged(self._ground.policy, asked))
 
+    async def _enter(
+        self, passage: Passage, journey: Journey, request: httpx2.Request, headers: httpx2.Headers
+    ) -> None:
+        """Into a pool with a free connection, if the hop may be made.
+
+        After a wait for one all is asked anew: a secret that was looked up before may be out of date.
+        """
+        asked, at_once = passage.hop.asked, False
+        while not at_once:
+            await self._allow(asked, journey, request)
+            # None on the way back: whoever led a request home has chosen what it asks for there.
+            identity = None if journey.strayed else await self._add_credential(headers, asked)
+            at_once = await passage.enter(await self._pool(asked, identity))
+
     async def _send(
         self, passage: Passage, request: httpx2.Request, headers: httpx2.Headers
     ) -> httpx2.Response:
         caller, hop = self._caller, passage.hop
-        identity = await self._add_credential(headers, hop.asked)
         codings = asked_for(headers)
-        pool = await self._pool(hop.asked, identity)
-        reply = await passage.send(pool, _core_request(request, headers, hop))
+        reply = await passage.send(_core_request(request, headers, hop))
         received = httpx2.Headers(reply.headers)
         refuse_stated_length(hop, received, caller.max_response_bytes)
         decoder = decoder_for(received, codings, passage.origin)

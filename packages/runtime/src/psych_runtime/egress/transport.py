@@ -32,8 +32,10 @@ class HttpTransport:
     """Sends what the policy lets go, to where it lets it go, and hands on replies within their bounds.
 
     May be made before any event loop, and used on several, one after another or at once. `headers` gives what
-    each request of a scope and purpose carries unless its caller says otherwise. `connections` and
-    `keepalive` are of each pool, of which a loop has at most `max_pools` that are not in use.
+    each request of a scope and purpose carries unless its caller says otherwise. Of each pool so many
+    `connections` are in use at once, and further requests wait for one; `keepalive` of them are kept for the
+    next. A tenant has a pool for each purpose, credential and kind of origin; of those that are not in use
+    a loop keeps at most `max_pools`.
     """
 
     def __init__(  # noqa: PLR0913 - the settings of the transport, all keywords
@@ -65,11 +67,10 @@ class HttpTransport:
             policy=policy,
             headers=headers or _no_headers,
             auditor=Auditor(audit),
-            pools=Pools(max_pools),
+            pools=Pools(max_pools, connections),
             pool_settings=PoolSettings(
                 connector=Connector(policy if proxy is None else None, resolver),
-                connections=connections,
-                keepalive=keepalive,
+                keepalive=min(keepalive, connections),
                 keepalive_seconds=keepalive_seconds,
                 ssl_context=ssl_context,
                 proxy=proxy,
@@ -151,15 +152,15 @@ class HttpTransport:
         self, method: str, url: httpx2.URL | str, sending: Sending
     ) -> AsyncGenerator[httpx2.Response]:
         client = self._client(sending)
-        request = first = self._first(client, method, url, sending)
+        request, home = self._first(client, method, url, sending), True
         response = await client.send(request, stream=True)
         try:
             for left in reversed(range(sending.redirects + 1)):
                 if not (sending.redirects and is_redirect(response)):
                     break
                 await response.aclose()
-                request = _next(request, response, left)
-                home = request.url.origin == first.url.origin
+                left_from, request = request.url.origin, _next(request, response, left)
+                home = home and request.url.origin == left_from
                 response = await client.send(request, stream=True, auth=sending.auth if home else None)
             yield response
         finally:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from psych_runtime.model.answer_parts import OpenCall, OpenText, TextLike, media_part
+from psych_runtime.model.values import MAX_VALUES, too_many
 from psych_runtime_core.arguments import MAX_ARGUMENTS_BYTES
 from psych_runtime_core.errors import ModelError, ModelErrorKind, NotJson
 from psych_runtime_core.ids import ToolCallId
@@ -47,8 +48,8 @@ class Assembly:
     """Takes the events of one stream, one by one. `call_id` gives the id of the n-th call, from 0.
 
     Sizes are of JSON in UTF-8: 2 MiB for an answer without its media, 1 MiB for the arguments of a call, 20
-    MiB for one media; 256 calls. The event that goes over a bound raises `answer_too_large`, so a stream can
-    be closed there.
+    MiB for one media; 256 calls; 16,384 values in each piece of private matter. The event that goes over a
+    bound raises `answer_too_large`, so a stream can be closed there.
     """
 
     def __init__(self, source: ModelSource, call_id: Callable[[int], ToolCallId]) -> None:
@@ -147,6 +148,8 @@ class Assembly:
 
     def _private(self, opaque: Json) -> Json:
         """Provider matter, counted and such as a record can hold."""
+        if too_many(opaque):
+            raise _too_large(f"private matter in it has over {MAX_VALUES} values")
         try:
             text = json_text(freeze(opaque, surrogates=True))
             whole = without_surrogates(text)

@@ -10,6 +10,9 @@ from psych_runtime_core.jsonvalue import EMPTY_OBJECT
 
 Object: TypeAlias = Mapping[str, Any]
 
+MAX_CHOICES = 128
+"""Nobody offers more."""
+
 
 def members(value: object) -> Object:
     """The object that `value` is."""
@@ -23,5 +26,5 @@ def items(value: object) -> Sequence[object]:
 
 def choice_of(chunk: Object) -> Object:
     """The first choice in a chunk, empty without one; one without a number is the first."""
-    choices = filter(None, map(members, items(chunk.get("choices"))))
+    choices = filter(None, map(members, items(chunk.get("choices"))[:MAX_CHOICES]))
     return next((choice for choice in choices if not count_of(choice.get("index"))), EMPTY_OBJECT)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
+from psych_runtime.secrets.spellings import Spellings
 from psych_runtime_core.jsonvalue import FrozenDict, FrozenList, Json, json_text
 
 # A shorter text may stand in any result by chance.
@@ -12,27 +12,38 @@ SHORTEST_MASKED = 8
 
 
 class Masks:
-    """Replaces each secret by `[secret:<name>]`; a secret within a longer one goes with it."""
+    """Replaces each secret by `[secret:<name>]`, however it is spelled; one within a longer one goes with it.
+
+    A secret that was stored with blanks around it is sent without them, and hidden wherever it stands so.
+    """
 
     def __init__(self, names: Mapping[str, str]) -> None:
         """`names` are the names of secrets by their values."""
-        self._names = {value: name for value, name in names.items() if len(value) >= SHORTEST_MASKED}
-        longest_first = sorted(self._names, key=lambda value: (-len(value), value))
-        self._any = re.compile("|".join(map(re.escape, longest_first)))
+        shown = {
+            form: f"[secret:{name}]"
+            for value, name in names.items()
+            if len(form := _as_sent(value)) >= SHORTEST_MASKED
+        }
+        self._text = Spellings(shown)
+        self._bytes = Spellings({_as_bytes(value): _as_bytes(mask) for value, mask in shown.items()})
+        self._none = not shown
 
     def text(self, text: str) -> str:
         """`text` without a secret in it."""
-        return self._any.sub(lambda found: self._mask(found[0]), text) if self._names else text
+        return self._text.replaced(text)
 
     def data(self, data: bytes) -> bytes:
         """The bytes of a file, without a secret in UTF-8 among them."""
-        for value in sorted(self._names, key=len, reverse=True):
-            data = data.replace(value.encode("utf-8", "surrogatepass"), self._mask(value).encode())
-        return data
+        if self._none:
+            return data
+        try:
+            return self.text(data.decode()).encode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            return self._bytes.replaced(data.decode("latin-1")).encode("latin-1")
 
     def json(self, value: Json) -> Json:
         """A frozen value, the keys and numbers in it included."""
-        return self._json(value) if self._names else value
+        return value if self._none else self._json(value)
 
     def _json(self, value: Json) -> Json:
         if isinstance(value, str):
@@ -47,8 +58,16 @@ class Masks:
             return value if masked == shown else masked
         return value
 
-    def _mask(self, value: str) -> str:
-        return f"[secret:{self._names[value]}]"
+
+def _as_sent(value: str) -> str:
+    """`value` without the blanks around it, unless that leaves too little to look for."""
+    bare = value.strip()
+    return bare if len(bare) >= SHORTEST_MASKED else value
+
+
+def _as_bytes(text: str) -> str:
+    """The bytes of `text` in UTF-8, each as the character of its number."""
+    return text.encode("utf-8", "surrogatepass").decode("latin-1")
 
 
 NO_MASKS = Masks({})

@@ -18,7 +18,7 @@ from uuid import UUID
 from pydantic_core import to_jsonable_python
 
 from psych_runtime.secrets.masks import NO_MASKS, Masks
-from psych_runtime.tools.output import MAX_NAME, File, ToolOutput, output_of
+from psych_runtime.tools.output import BYTES, MAX_NAME, File, ToolOutput, output_of
 from psych_runtime.tools.problem import Problem
 from psych_runtime_core.engine import wording
 from psych_runtime_core.errors import NotJson
@@ -65,7 +65,10 @@ def convert(result: object, masks: Masks = NO_MASKS) -> Converted | Problem:
 
 
 def _masked(file: File, masks: Masks) -> File:
-    return File(cut(masks.text(file.name), MAX_NAME), file.media_type, masks.data(file.data))
+    told = file.media_type
+    # A server names the type of its reply, and one with a secret in it is no type of anything.
+    media_type = told if masks.text(told) == told else BYTES
+    return File(cut(masks.text(file.name), MAX_NAME), media_type, masks.data(file.data))
 
 
 def _refused(reason: str) -> Problem:

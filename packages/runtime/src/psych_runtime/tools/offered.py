@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
 
 from psych_runtime_core.jsonvalue import encode_json
 from psych_runtime_core.messages import ToolDefinition, class_of
 from psych_runtime_core.records.facts import OfferedTool, ToolSourceKind
 
 
-@lru_cache(maxsize=4_096)
 def offered_tool(definition: ToolDefinition, source: ToolSourceKind) -> OfferedTool:
     """Its name, source and class, and the digest of what a model is told of it."""
     told = encode_json({"description": definition.description, "parameters": definition.parameters})

@@ -9,12 +9,15 @@ from typing import Any
 from psych_runtime.testing.http_stub import Reply
 from psych_runtime_contract.model.cases import Outcome, WireCase
 from psych_runtime_contract.model.chat import (
+    DONE,
     SSE,
     choice,
     delta,
     event,
     failure,
     finish,
+    sent,
+    sse,
     streamed,
     text,
 )
@@ -104,6 +107,8 @@ def _kinds() -> Iterator[WireCase]:
         **choice(**strange, logprobs=None, delta={**strange, "role": None, "content": "Hello"}),
     }
     yield WireCase("C11", streamed(chunk, strange, finish(**strange)), HELLO)
+    endless = event({**text("Hello"), "x": "?"}).replace(b'"?"', b"9" * 5_000)
+    yield WireCase("C11.a number without end", sent(endless + sse(finish(), DONE)), HELLO, "few")
 
 
 def _extremes() -> Iterator[WireCase]:

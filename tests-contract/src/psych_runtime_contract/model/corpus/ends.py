@@ -63,6 +63,8 @@ def _after_the_end() -> Iterator[WireCase]:
     yield WireCase("D5.text", sent(ended + event(text(" again"))), HELLO)
     yield WireCase("D5.an error", sent(ended + b"event: error\ndata: too late\n\n"), HELLO)
     yield WireCase("D5.no JSON", sent(ended + b"data: too late\n\n"), HELLO)
+    finished = sse(text("Hello"), finish()) + b"data: too late\n\n"
+    yield WireCase("D5.no JSON, no mark of the end", sent(finished), HELLO)
     yield WireCase("D5.usage", sent(ended + event(USED)), used)
     yield WireCase("D6", streamed(text("Hel"), finish(), text("lo")), HELLO)
 

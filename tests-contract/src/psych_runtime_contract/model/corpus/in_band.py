@@ -98,7 +98,13 @@ def _kinds() -> Iterator[WireCase]:
 
 def _others() -> Iterator[WireCase]:
     yield WireCase("E7", sent(sse(text("Hello"), failure(FIRE), finish(), DONE)), AFTER_TEXT)
-    nothings: dict[str, Any] = {"null": None, "empty": {}}
+    late = failure(FIRE)
+    yield WireCase("E7.after the finish reason", streamed(text("Hello"), finish(), late), HELLO)
+    yield WireCase("E7.after the finish reason, no end", unended(text("Hello"), finish(), late), HELLO)
+    filtered = Outcome(error="content_filter", message_contains=(FILTERED,), text="Hello")
+    late = failure(FILTERED, code="content_filter")
+    yield WireCase("E7.a filter after the finish reason", streamed(text("Hello"), finish(), late), filtered)
+    nothings: dict[str, Any] = {"null": None, "empty": {}, "no code": {"code": 0, "message": ""}}
     for name, nothing in nothings.items():
         chunks = [{**chunk, "error": nothing} for chunk in (text("Hel"), text("lo"), finish())]
         yield WireCase(f"E8.{name}", streamed(*chunks), HELLO)

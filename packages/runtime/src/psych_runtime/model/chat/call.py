@@ -68,7 +68,7 @@ async def call_events(call: Call, transport: HttpTransport) -> AsyncGenerator[St
             headers={**call.headers, "accept": EVENT_STREAM, "content-type": "application/json"},
             params=call.query or None,
             content=call.body,
-            timeouts=HttpTimeouts(connect=10.0, write=30.0, pool=30.0, read=call.idle_seconds or None),
+            timeouts=HttpTimeouts(connect=10.0, write=30.0, read=call.idle_seconds or None),
             max_response_bytes=MAX_STREAM_BYTES,
             configured=(call.endpoint.origin,),
         ) as response:

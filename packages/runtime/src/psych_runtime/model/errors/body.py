@@ -6,9 +6,13 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from psych_runtime.model.decoding import decoded
 from psych_runtime.model.errors.words import text_of_html
 from psych_runtime.model.shapes import Object, choice_of, items, members
-from psych_runtime_core.jsonvalue import EMPTY_OBJECT, decode_json
+from psych_runtime_core.jsonvalue import EMPTY_OBJECT
+
+MAX_FAULTS = 100
+"""Of a list that stands for an error so many are read, and no message has room for more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +39,8 @@ def said_by_body(body: bytes) -> Said:
     if text.startswith("<"):
         return Said(text_of_html(text), is_page=True)
     try:
-        return said_by(decode_json(text))
-    except ValueError:
+        return said_by(decoded(text))
+    except (ValueError, RecursionError):
         return Said(text)
 
 
@@ -47,7 +51,7 @@ def said_by(value: object) -> Said:
     places = (inner, _object(inner.get("innererror")), outer)
     names = [name for place in places for name in _names(place)]
     return Said(
-        words=next(filter(None, _words(outer, inner)), "") or _as_text(value),
+        words=next(filter(None, _words(outer, inner)), "") or _as_text(outer.get("error") or value),
         code=names[0] if names else _number(inner),
         names=frozenset(map(str.lower, names)),
         status=next(filter(None, map(_status, places)), None),
@@ -79,7 +83,12 @@ def error_in(chunk: object, event: str | None = None) -> object | None:
 def _stands(value: object) -> bool:
     """Whether a key says anything: many send it empty with every chunk."""
     said = members(value)
-    return any(held is not None and held != "" for held in said.values()) if said else bool(value)
+    return any(map(_says, said.values())) if said else _says(value)
+
+
+def _says(value: object) -> bool:
+    """Of a code 0 is that of no error, in digits too."""
+    return value.strip() not in ("", "0") if isinstance(value, str) else bool(value)
 
 
 # --- the words -----------------------------------------------------------------------------------------
@@ -99,7 +108,7 @@ def _words(outer: Object, inner: Object) -> Iterator[str]:
 
 def _details(detail: object) -> str:
     """A text, or the `msg` of each fault that a validator lists."""
-    faults = map(members, items(detail) or (detail,))
+    faults = map(members, items(detail)[:MAX_FAULTS] or (detail,))
     told = (_text(fault.get("msg")) or _text(fault.get("message")) for fault in faults)
     return _text(detail) or "; ".join(filter(None, told))
 
@@ -156,7 +165,7 @@ def _as_status(value: object) -> int | None:
 
 def _object(value: object) -> Object:
     """`value` if it is an object, the first in it if it is a list, else an empty one."""
-    return members(value) or next(filter(None, map(members, items(value))), EMPTY_OBJECT)
+    return members(value) or next(filter(None, map(members, items(value)[:MAX_FAULTS])), EMPTY_OBJECT)
 
 
 def _text(value: object) -> str:

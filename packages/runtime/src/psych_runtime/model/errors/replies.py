@@ -64,8 +64,10 @@ class CallErrors:
         self, said: Said, status: int | None, request_id: str | None, hint: float | None = None
     ) -> ModelError:
         """An error in the provider's words, judged by them and its status."""
-        words = cleaned(said.words, self.secrets, MAX_EXCERPT if said.is_page else MAX_WORDS)
-        row = judge(Seen(status, said.names, words.lower()))
+        limit = MAX_EXCERPT if said.is_page else MAX_WORDS
+        words = cleaned(said.words, self.secrets, limit)
+        # A key may be a word of what tells the kind, so it is hidden from those who read and not here.
+        row = judge(Seen(status, said.names, cleaned(said.words, limit=limit).lower()))
         cure = row.advice or advice(row.kind, row.code)
         return ModelError(
             row.kind,

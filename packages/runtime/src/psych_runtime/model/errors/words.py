@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import html
-import json
 import re
-from collections.abc import Iterable, Sequence
-from urllib.parse import quote
+from collections.abc import Sequence
 
+from psych_runtime.secrets.spellings import LONGEST_SPELLING, Spellings
 from psych_runtime_core.jsonvalue import without_surrogates
 from psych_runtime_core.records.base import cut
 
@@ -40,14 +39,8 @@ def excerpt(text: str, secrets: Sequence[str] = ()) -> str:
 
 
 def masked(text: str, secrets: Sequence[str]) -> str:
-    """`text` with `***` for each of `secrets`, in whatever case: hosts, for one, are in small letters."""
-    # One search of a whole text is much faster without regard to case than a pattern is.
-    folded = text.casefold()
-    found = {form for secret in secrets for form in _forms(secret) if form.casefold() in folded}
-    # The longest first: one secret may begin with another.
-    for form in sorted(found, key=len, reverse=True):
-        text = re.sub(re.escape(form), "***", text, flags=re.IGNORECASE)
-    return text
+    """`text` with `***` for each of `secrets`, however it is spelled."""
+    return Spellings(dict.fromkeys(secrets, "***")).replaced(text)
 
 
 def text_of_html(page: str) -> str:
@@ -57,18 +50,7 @@ def text_of_html(page: str) -> str:
 
 def _beginning(text: str, secrets: Sequence[str]) -> str:
     """The masked beginning of `text`, without what may be a piece of a secret where it was cut."""
-    longest = max((len(form) for secret in secrets for form in _forms(secret)), default=0)
+    longest = LONGEST_SPELLING * max(map(len, secrets), default=0)
     window = text[: MAX_ERROR_SIZE + longest]
     shown = masked(window, secrets)
     return shown if len(window) == len(text) else shown[: max(len(shown) - longest, 0)]
-
-
-def _forms(secret: str) -> Iterable[str]:
-    """A secret as it is sent, and as it stands in JSON and in a URL; of an empty one nothing."""
-    if not secret:
-        return
-    yield secret
-    for ensure_ascii in (True, False):
-        yield json.dumps(secret, ensure_ascii=ensure_ascii)[1:-1]
-    for safe in ("", "/"):
-        yield quote(secret, safe=safe, errors="replace")

@@ -60,7 +60,7 @@ class HttpCall:
             headers=headers,
             content=request.body,
             credential=self._credential(),
-            timeouts=HttpTimeouts(read=None, write=None, pool=None, total=self.tool.timeout_seconds),
+            timeouts=HttpTimeouts(read=None, write=None, total=self.tool.timeout_seconds),
         )
         told = {name.lower(): value for name, value in response.headers.items()}
         leads_to = _target(request.url, response.headers["location"]) if is_redirect(response) else None

@@ -6,9 +6,9 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from email.message import Message
 from http import HTTPStatus
 
+from psych_runtime.egress.charsets import charset_in, codec_of
 from psych_runtime.tools.output import BYTES, File, is_media_type, media_type_of
 from psych_runtime_core.errors import NotJson
 from psych_runtime_core.jsonvalue import Json, decode_json, freeze
@@ -21,8 +21,6 @@ _TEXTS = frozenset(
         "application/yaml",
     }
 )
-# Python's own ways to write text, some of which take hours over a megabyte; no server means them.
-_NO_CHARSETS = frozenset({"idna", "punycode", "raw_unicode_escape", "undefined", "unicode_escape", "utf_7"})
 _EXTENSION = re.compile(r"[a-z0-9]{1,8}")
 
 
@@ -49,10 +47,8 @@ class _Stated:
 
     @classmethod
     def by(cls, headers: Mapping[str, str]) -> _Stated:
-        parsed = Message()
-        parsed["content-type"] = stated = headers.get("content-type", "")
-        charset = parsed.get_param("charset")
-        return cls(media_type_of(stated), charset if isinstance(charset, str) else None)
+        stated = headers.get("content-type", "")
+        return cls(media_type_of(stated), charset_in(stated))
 
     @property
     def is_json(self) -> bool:
@@ -91,13 +87,13 @@ def _text(body: bytes, stated: _Stated) -> str | None:
     """The body as text; None for one that says it is none, or is not what it says."""
     if not (stated.is_json or stated.is_text):
         return None
-    charset = stated.charset or (json.detect_encoding(body) if stated.is_json else "utf-8")
-    if charset.lower().replace("-", "_") in _NO_CHARSETS:
+    codec = codec_of(stated.charset or (json.detect_encoding(body) if stated.is_json else "utf-8"))
+    if codec is None:
         return None
     try:
         # The mark of an encoding is no part of a text.
-        return body.decode(charset).removeprefix("\ufeff")
-    except (LookupError, ValueError):
+        return body.decode(codec).removeprefix("\ufeff")
+    except ValueError:
         return None
 
 

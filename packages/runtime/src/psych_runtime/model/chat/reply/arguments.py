@@ -10,6 +10,11 @@ _MARKS = re.compile(r'\\.?|["{}\[\]]', re.DOTALL)
 _STEP = {"{": 1, "[": 1, "}": -1, "]": -1}
 
 
+def digest_of(text: str) -> bytes:
+    """What tells one text from any other."""
+    return sha256(units(text)).digest()
+
+
 class SeenArguments:
     """The digest and the nesting of a text, and its `length`: never more than its bytes in UTF-8.
 
@@ -24,6 +29,11 @@ class SeenArguments:
         self.add(text)
 
     @property
+    def digest(self) -> bytes:
+        """That of the whole text, as `digest_of` makes it."""
+        return self._digest.digest()
+
+    @property
     def closed(self) -> bool:
         """Whether the object, array or string that the text begins with has come to its end.
 
@@ -35,8 +45,7 @@ class SeenArguments:
         """Take the next piece."""
         if not piece:
             return
-        # Pieces cut within a surrogate pair give the same bytes as the whole.
-        data = piece.encode("utf-16-le", "surrogatepass")
+        data = units(piece)
         self._digest.update(data)
         self.length += len(data) // 2
         self._first = self._first or piece.lstrip()[:1]
@@ -47,12 +56,13 @@ class SeenArguments:
             self._take(mark)
         self._escaping = self._in_string and mark == "\\"
 
-    def equal(self, other: SeenArguments) -> bool:
-        """Whether both are one text."""
-        return other.length == self.length and other._digest.digest() == self._digest.digest()
-
     def _take(self, mark: str) -> None:
         if mark == '"':
             self._in_string = not self._in_string
         elif not self._in_string:
             self._depth += _STEP.get(mark, 0)
+
+
+def units(piece: str) -> bytes:
+    """Pieces that are cut within a surrogate pair give the same bytes as the whole."""
+    return piece.encode("utf-16-le", "surrogatepass")

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from psych_runtime.model.assemble import MAX_CALLS
 from psych_runtime.model.chat.reply.extras import Extras
 from psych_runtime.model.chat.reply.faults import Unreadable, too_large
-from psych_runtime.model.chat.reply.fragments import Fragment, HeldCall, Verdict, place
+from psych_runtime.model.chat.reply.fragments import Fragment
 from psych_runtime.model.chat.reply.gathered import Held
 from psych_runtime.model.chat.reply.opaque import text_size
+from psych_runtime.model.chat.reply.places import HeldCall, Places, Verdict
 from psych_runtime.model.chat.reply.text import WholeText
 from psych_runtime_core.arguments import MAX_ARGUMENTS_BYTES
 from psych_runtime_core.jsonvalue import Json, without_surrogates
@@ -27,6 +28,7 @@ class Calls:
     def __init__(self, held: Held) -> None:
         self._held = held
         self._calls: list[_Call] = []
+        self._places: Places[_Call] = Places()
         self._announced = 0
         # Calls below it are to be announced as soon as they have a name.
         self._due = 0
@@ -36,11 +38,13 @@ class Calls:
 
     def take(self, fragment: Fragment, chunk: int) -> list[ToolCallDelta]:
         """What a fragment of the chunk with that number lets out. Raises `Unreadable`."""
-        placed = place(fragment, self._calls, chunk)
+        placed = self._places.place(fragment, chunk)
         if placed is Verdict.REPEATS:
             return []
         call = placed if isinstance(placed, _Call) else self._begun(fragment)
+        self._places.unsettle(call)
         self._held.grow(call.add(fragment, chunk))
+        self._places.settle(call, chunk)
         if call.number < self._announced:
             return call.news()
         if call.unsent:
@@ -62,8 +66,9 @@ class Calls:
     def _begun(self, fragment: Fragment) -> _Call:
         if len(self._calls) == MAX_CALLS:
             raise too_large(f"the answer has over {MAX_CALLS} tool calls")
-        call = _Call(index=fragment.index, number=len(self._calls))
+        call = _Call(number=len(self._calls), index=fragment.index)
         self._calls.append(call)
+        self._places.begin(call)
         return call
 
     def _announce(self) -> list[ToolCallDelta]:
@@ -77,7 +82,6 @@ class Calls:
 class _Call(HeldCall):
     """A call with what of it has not gone out yet."""
 
-    number: int = 0
     unsent: list[str] = field(default_factory=list[str])
     _extras: Extras = field(default_factory=Extras)
     _news: bool = False
@@ -95,12 +99,12 @@ class _Call(HeldCall):
         self.id = self.id or fragment.id
         if not self._announced:
             self.name.add(fragment.name)
+        if self.arguments.length + len(fragment.arguments) > MAX_ARGUMENTS_BYTES:
+            raise too_large(f"a tool call has over {MAX_ARGUMENTS_BYTES} bytes of arguments")
         if fragment.arguments:
             self.chunk = chunk
             self.arguments.add(fragment.arguments)
             self.unsent.append(fragment.arguments)
-        if self.arguments.length > MAX_ARGUMENTS_BYTES:
-            raise too_large(f"a tool call has over {MAX_ARGUMENTS_BYTES} bytes of arguments")
         return more + self.name.size - named + text_size(fragment.arguments) + self._gather(fragment.extras)
 
     def news(self) -> list[ToolCallDelta]:

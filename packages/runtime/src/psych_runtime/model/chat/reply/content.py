@@ -24,6 +24,8 @@ from psych_runtime_core.ports.model import (
 ContentPiece: TypeAlias = TextDelta | ReasoningDelta | RefusalDelta | MediaDelta | OpaqueDelta
 
 _DATA_URL = re.compile(r"data:([a-zA-Z]+/[a-zA-Z0-9.+-]+)(?:;[^;,]*)*;base64,")
+# Type and parameters of a data URL; a regular expression would look for their end through megabytes.
+_MAX_HEAD = 1_024
 _BLANKS = re.compile(r"\s+")
 _SUFFIX = re.compile(r"\.([a-z]+)(?:[?#].*)?\Z", re.DOTALL)
 _TYPE_OF_SUFFIX = {
@@ -68,7 +70,7 @@ def _part_pieces(part: object) -> Iterator[ContentPiece]:
         case "text" | "output_text" | None if isinstance(known.get("text"), str):
             yield from (TextDelta(text) for text in (known["text"],) if text)
         case _:
-            yield OpaqueDelta("content", {"field": "content", "part": opaque_of(known)})
+            yield OpaqueDelta("content", opaque_of({"field": "content", "part": known}))
 
 
 def _thought(part: Object) -> ReasoningDelta:
@@ -85,7 +87,7 @@ def _picture(where: str, part: object) -> MediaDelta | OpaqueDelta:
     url = _address(part)
     media = _at_address(url) if url.startswith("https:") else _in_url(url)
     if media is None:
-        return OpaqueDelta(where, {"field": where, "part": opaque_of(part)})
+        return OpaqueDelta(where, opaque_of({"field": where, "part": part}))
     return MediaDelta(media)
 
 
@@ -103,7 +105,7 @@ def _at_address(url: str) -> Media | None:
 
 
 def _in_url(url: str) -> Media | None:
-    head = _DATA_URL.match(url)
+    head = _DATA_URL.match(url, 0, _MAX_HEAD)
     if head is None:
         return None
     try:

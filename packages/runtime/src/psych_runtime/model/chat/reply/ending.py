@@ -8,6 +8,7 @@ from decimal import Decimal
 from psych_runtime.model.chat.reply.cost import cost_in, cost_in_headers
 from psych_runtime.model.chat.reply.text import text_of
 from psych_runtime.model.chat.reply.usage import usage_in
+from psych_runtime.model.chat.reply.words import says_failure
 from psych_runtime.model.errors.replies import CallErrors
 from psych_runtime.model.shapes import Object
 from psych_runtime_core.jsonvalue import without_surrogates
@@ -28,6 +29,11 @@ class Ending:
         self._usage: Usage | None = None
         self._amount: Decimal | None = None
         self._names: dict[str, str] = {}
+
+    @property
+    def failed(self) -> bool:
+        """Whether the finish reason says that the provider broke the answer off."""
+        return says_failure(self.word)
 
     def read_figures(self, chunk: Object, choice: Object) -> None:
         """Take usage and cost."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
+from psych_runtime.model.chat.reply.arguments import units
 from psych_runtime.model.chat.reply.opaque import text_size
 
 
@@ -11,10 +14,11 @@ class GrowingName:
     No piece costs more than its own length. `size` is in bytes of JSON.
     """
 
-    __slots__ = ("_length", "_parts", "size")
+    __slots__ = ("_digest", "_length", "_parts", "size")
 
     def __init__(self, name: str = "") -> None:
         self._parts: list[str] = []
+        self._digest = sha256()
         self._length = self.size = 0
         self.add(name)
 
@@ -24,15 +28,17 @@ class GrowingName:
     def __str__(self) -> str:
         return "".join(self._parts)
 
+    @property
+    def digest(self) -> bytes:
+        """That of the whole name, as `digest_of` makes it."""
+        return self._digest.digest()
+
     def add(self, piece: str) -> None:
         """Take the next piece; what is no longer than the name cannot hold it all."""
         if len(piece) >= self._length and piece.startswith(str(self)):
-            self._parts, self._length, self.size = [], 0, 0
+            self._parts, self._digest, self._length, self.size = [], sha256(), 0, 0
         if piece:
+            self._digest.update(units(piece))
             self._parts.append(piece)
             self._length += len(piece)
             self.size += text_size(piece)
-
-    def equals(self, text: str) -> bool:
-        """Whether the whole name is `text`."""
-        return len(text) == self._length and text == str(self)

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import cast
 
-from psych_runtime.model.chat.reply.faults import malformed
+from psych_runtime.model.chat.reply.faults import malformed, too_large
+from psych_runtime.model.values import MAX_VALUES, too_many
 from psych_runtime_core.errors import NotJson
 from psych_runtime_core.frozen import MAX_DEPTH
 from psych_runtime_core.jsonvalue import Json, freeze
@@ -18,7 +19,12 @@ _quoted = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def opaque_of(value: object) -> Json:
-    """`value`, unchangeable, its decimals as floats. Raises `Unreadable` for what no record can hold."""
+    """`value`, unchangeable, its decimals as floats. Raises `Unreadable` for what no record can hold.
+
+    It has to be the whole of what is kept in one place: its bounds are those of an `Assembly`.
+    """
+    if too_many(value):
+        raise too_large(f"private matter of the provider has over {MAX_VALUES} values")
     try:
         return freeze(_plain(value, 0), surrogates=True)
     except NotJson as refused:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from decimal import Decimal, InvalidOperation
+import re
+from itertools import islice
 from typing import NamedTuple, cast
 
+from psych_runtime.model.decoding import decoded
 from psych_runtime.model.errors.replies import CallErrors
 from psych_runtime.model.errors.words import excerpt
 from psych_runtime.model.shapes import Object
 from psych_runtime_core.errors import ModelErrorKind
+
+MAX_EVENT_VALUES = 262_144
+# A string reaches to its end or to that of the text, so that no text takes longer than its length.
+_STRING_OR_MARK = re.compile(r'"(?:[^"\\]++|\\.)*+"?|([,\[{\n])', re.DOTALL)
 
 
 class Payload(NamedTuple):
@@ -23,9 +28,13 @@ def read_payload(data: str, errors: CallErrors) -> Payload:
     """The objects in `data`: the one that it is, or one a line; floats are exact, as `Decimal`.
 
     Comments, blanks and JSON that is no object hold nothing. Raises the transient `ModelError`
-    `malformed_event` for what is no JSON, and for endless nesting.
+    `malformed_event` for what is no JSON, and for endless nesting; the permanent `answer_too_large` for more
+    values or lines than are worth reading.
     """
     text = data.strip()
+    if _is_crowded(text):
+        words = f"an event of the stream holds over {MAX_EVENT_VALUES} values"
+        raise errors.of_ours(ModelErrorKind.PERMANENT, words, code="answer_too_large")
     if _says_nothing(text):
         return Payload()
     if _ends(text):
@@ -41,7 +50,7 @@ def read_payload(data: str, errors: CallErrors) -> Payload:
 def _lines(text: str) -> Payload:
     """`text` as one document, else as one a line."""
     try:
-        return Payload(_objects(_decoded(text)))
+        return Payload(_objects(decoded(text)))
     except ValueError:
         lines = [line.strip() for line in text.split("\n")]
         if len(lines) == 1:
@@ -51,8 +60,17 @@ def _lines(text: str) -> Payload:
         if _ends(line):
             return Payload(tuple(chunks), done=True)
         if not _says_nothing(line):
-            chunks.extend(_objects(_decoded(line)))
+            chunks.extend(_objects(decoded(line)))
     return Payload(tuple(chunks))
+
+
+def _is_crowded(text: str) -> bool:
+    """Whether there is more to parse than an answer of any length has, be it sent with all its figures."""
+    if len(text) <= MAX_EVENT_VALUES or sum(map(text.count, ",[{\n")) <= MAX_EVENT_VALUES:
+        return False
+    # Most of them may stand in its words.
+    marks = (found for found in _STRING_OR_MARK.finditer(text) if found.lastindex)
+    return next(islice(marks, MAX_EVENT_VALUES, None), None) is not None
 
 
 def _says_nothing(text: str) -> bool:
@@ -65,24 +83,3 @@ def _ends(text: str) -> bool:
 
 def _objects(value: object) -> tuple[Object, ...]:
     return (cast("Object", value),) if isinstance(value, dict) else ()
-
-
-def _decimal(text: str) -> Decimal:
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        # An exponent of twenty digits: no figure at all, and no reason to lose an answer.
-        return Decimal("NaN")
-
-
-# NaN and Infinity are read too: a provider that does not know a price writes them beside a good answer. Not
-# strict: some write a control character of a text as it is.
-_DECODER = json.JSONDecoder(strict=False, parse_float=_decimal, parse_constant=Decimal)
-
-
-def _decoded(text: str) -> object:
-    """The JSON that `text` is, from its first character to its last."""
-    value, end = _DECODER.raw_decode(text)
-    if end < len(text):
-        raise ValueError("more text comes behind the JSON")
-    return value

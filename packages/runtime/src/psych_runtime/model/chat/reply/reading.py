@@ -7,6 +7,8 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import anyio.lowlevel
+
 from psych_runtime.egress.sse import ServerEvent, server_events
 from psych_runtime.model.chat.reply.payload import Payload, read_payload
 from psych_runtime.model.chat.reply.pieces import Patience, Pieces
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 MAX_EVENT_BYTES = 8 * 1024 * 1024
 MAX_BLANKS = 64 * 1024
+AT_ONCE = 64 * 1024
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -102,7 +105,7 @@ async def _whole(pieces: Pieces, chat: ChatStream, reading: Reading) -> list[Str
 
 async def _streamed(pieces: Pieces, chat: ChatStream, reading: Reading) -> AsyncGenerator[StreamEvent, None]:
     """The events of a reply that came as server-sent events."""
-    done = False
+    done, pace = False, _Pace()
     async with aclosing(
         server_events(pieces, origin=reading.origin, max_event_bytes=MAX_EVENT_BYTES)
     ) as told:
@@ -114,6 +117,8 @@ async def _streamed(pieces: Pieces, chat: ChatStream, reading: Reading) -> Async
                     continue
                 for heard in chat.feed(chunk, event.name):
                     yield heard
+                if pace.is_due(len(event.data) // len(payload.chunks)):
+                    await anyio.lowlevel.checkpoint()
             done = done or payload.done
             if done:
                 pieces.done()
@@ -121,6 +126,20 @@ async def _streamed(pieces: Pieces, chat: ChatStream, reading: Reading) -> Async
                 pieces.finish()
     for heard in chat.end(done):
         yield heard
+
+
+class _Pace:
+    """Lets others run between large events, and between the chunks of one, which may be thousands."""
+
+    def __init__(self) -> None:
+        self._read = 0
+
+    def is_due(self, size: int) -> bool:
+        """Whether it is time for others, so many more characters having been read and taken."""
+        self._read += size
+        due = self._read >= AT_ONCE
+        self._read = 0 if due else self._read
+        return due
 
 
 def _payload(event: ServerEvent, chat: ChatStream, errors: CallErrors, *, done: bool) -> Payload:
@@ -131,7 +150,7 @@ def _payload(event: ServerEvent, chat: ChatStream, errors: CallErrors, *, done: 
         if event.name == "error":
             return Payload((event.data,))
         # A stream that ends inside an event: whether that matters is known from what came before it.
-        if done or not event.whole:
+        if done or chat.finished or not event.whole:
             return Payload()
         unreadable.request_id = chat.request_id
         raise

@@ -33,7 +33,7 @@ def reasoning_pieces(delta: Object) -> Iterator[ReasoningDelta | OpaqueDelta | R
         if text:
             yield ReasoningDelta(text, {"field": name})
         elif items(value) or members(value):
-            yield OpaqueDelta(name, {"field": name, "value": opaque_of(value)})
+            yield OpaqueDelta(name, opaque_of({"field": name, "value": value}))
     for name, keys in _ITEM_FIELDS.items():
         for entry in items(delta.get(name)):
             item = ReasoningItem(name, members(entry))

@@ -44,10 +44,17 @@ class ChatStream:
 
         `event` is the name of its server-sent event: under `error` any chunk is one, text too. Raises
         `ModelError` for an error of the provider, and for what cannot be read.
+
+        Behind a finish reason an error that may pass takes nothing from the answer, as little as a connection
+        that breaks there: the provider has said that it is whole, and asking again would pay for it twice.
+        One that is a judgement, such as that of a filter, speaks of the answer itself.
         """
         error = in_band_error(chunk, self._errors, event=event, headers=self._headers)
         if error is not None:
-            raise error
+            if self._ending.failed or not self.finished or error.kind is not ModelErrorKind.TRANSIENT:
+                raise error
+            self.late(chunk)
+            return []
         found = members(chunk)
         if not found:
             return []

@@ -49,7 +49,7 @@ def finish_of(word: str | None, *, calls: bool, only_refusal: bool) -> FinishRea
     media. Raises `Unreadable` for a word that says the provider failed.
     """
     plain = _plain(word or "")
-    if plain in _FAILURES:
+    if says_failure(word):
         raise Unreadable(word or plain, f"the provider broke off its answer with the finish reason {word!r}")
     if only_refusal:
         return FinishReason.REFUSAL
@@ -57,6 +57,11 @@ def finish_of(word: str | None, *, calls: bool, only_refusal: bool) -> FinishRea
     if reason in (FinishReason.STOP, FinishReason.TOOL_CALLS):
         return FinishReason.TOOL_CALLS if calls else FinishReason.STOP
     return reason
+
+
+def says_failure(word: str | None) -> bool:
+    """Whether a finish reason says that the provider broke its answer off."""
+    return _plain(word or "") in _FAILURES
 
 
 def _plain(word: str) -> str:

@@ -1,0 +1,327 @@
+"""What judging costs beyond visits: what keywords weigh, what of it a value has, and what is too much."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema_rs import Draft202012Validator
+
+from packages.core.tests.json_schemas import INSTANCES, Schema
+from psych_runtime_core.errors import BadSchema
+from psych_runtime_core.jsonvalue import Json, encode_json, freeze
+from psych_runtime_core.schema import check_schema, cost, patterns, violations
+from psych_runtime_core.schema.patterns import MAX_PATTERNS_BYTES, pattern_sizes
+from psych_runtime_core.schema.size import Amounts, places
+from psych_runtime_core.schema.weight import weights
+
+WORDS = [f"v{index}" for index in range(1_000)]
+OPEN = {word: Schema() for word in WORDS}
+# The judge has to try so many states for each character.
+BUSY = "[01]*1[01]{200}[2-9]"
+MAIL = r"^[^@\s]+@[^@\s]+\.[^@\s]+$"
+LETTERS = r"^\p{L}+$"
+
+
+def each(**keywords: Any) -> Schema:
+    return {"items": keywords}
+
+
+def takes_too_long(value: Any, schema: Schema) -> bool:
+    check_schema(schema)
+    return any(found.message.startswith("takes too long to judge") for found in violations(value, schema))
+
+
+# --- what a value has --------------------------------------------------------------------------------------
+
+
+def amounts(value: Any) -> Amounts:
+    return Amounts(encode_json(value))
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        pytest.param(None, {"values": 1, "places": 1, "text": 0, "integers": 0, "numbers": 0}, id="null"),
+        pytest.param([1, [2, 3]], {"values": 5, "integers": 3, "numbers": 0, "visits": 5}, id="a list"),
+        pytest.param({"a": 1, "b": {}}, {"values": 4, "places": 6, "text": 6, "integers": 1}, id="objects"),
+        pytest.param("x" * 160, {"values": 1, "visits": 11, "text": 162, "parts": 11}, id="a text"),
+        pytest.param('1,2.5[{"a":1e9', {"values": 1, "integers": 0, "numbers": 0}, id="no number"),
+        pytest.param(["\\", '"', "\\\\\"["], {"values": 4, "places": 4, "integers": 0}, id="escapes"),
+        pytest.param([0.5, -1.5, 2], {"integers": 1, "numbers": 2, "digits": 0, "pairs": 0}, id="fractions"),
+        pytest.param([10**18 - 1], {"integers": 1, "numbers": 0, "digits": 0}, id="18 digits"),
+        pytest.param([10**18], {"integers": 0, "numbers": 1, "digits": 103, "pairs": 30}, id="19 digits"),
+        pytest.param([-(10**119)], {"numbers": 1, "digits": 220, "pairs": 1_200}, id="120 digits"),
+        pytest.param([1e300], {"numbers": 1, "digits": 100 + 301**2 // 120, "pairs": 3}, id="an exponent"),
+        pytest.param([1.5e-300], {"numbers": 1, "digits": 100 + 303**2 // 120, "pairs": 0}, id="a small one"),
+        pytest.param([True, False, None], {"values": 4, "integers": 0, "numbers": 0}, id="words"),
+    ],
+)  # fmt: skip
+def test_a_value_has_so_much(value: Any, found: Mapping[str, int]) -> None:
+    assert {name: getattr(amounts(value), name) for name in found} == found
+
+
+TEXTS = st.text() | st.sampled_from(['"', "\\", '\\"', "[1,2]", '{"a":1.5}', "1e9", "\x00", "é", "😀"])
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**40), 10**40)
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | NUMBERS | TEXTS,
+    lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner),
+    max_leaves=20,
+)
+
+
+def held(value: Json) -> list[Json]:
+    """`value` and all that it holds, names too."""
+    if isinstance(value, Mapping):
+        return [value, *value, *(part for item in value.values() for part in held(item))]
+    return [value, *(part for item in value for part in held(item))] if isinstance(value, list) else [value]
+
+
+@given(VALUES)
+def test_an_amount_is_never_less_than_there_is(value: Any) -> None:
+    found, parts = amounts(value), held(freeze(value, surrogates=True))
+    numbers = [part for part in parts if isinstance(part, int | float) and not isinstance(part, bool)]
+    long = [part for part in numbers if isinstance(part, float) or abs(part) >= 2**63]
+    assert found.values >= places(value)
+    assert found.places >= len(parts)
+    assert found.integers + found.numbers == len(numbers)
+    assert found.numbers >= len(long)
+    texts = [part for part in parts if isinstance(part, str)]
+    assert found.text >= sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+
+
+# --- what keywords weigh -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("schema", "weighed"),
+    [
+        pytest.param({}, {}, id="nothing"),
+        pytest.param({"required": WORDS, "properties": OPEN}, {}, id="looked up"),
+        pytest.param({"enum": WORDS}, {}, id="words are looked up"),
+        pytest.param({"enum": [1, 2]}, {"numbers": 500, "digits": 2}, id="and so are integers, among them"),
+        pytest.param({"enum": ["a", None]}, {"places": 4}, id="others are compared one by one"),
+        pytest.param({"enum": [{"a": [None]}]}, {"places": 6}, id="with all that they hold"),
+        pytest.param({"enum": ["x" * 158, None]}, {"places": 14}, id="and as long as they are"),
+        pytest.param({"enum": [0.5]}, {"places": 2, "digits": 1, "numbers": 250, "integers": 250}, id="half"),
+        pytest.param({"enum": [[0.5], [1], "a"]},
+                     {"places": 10, "digits": 2, "numbers": 500, "integers": 250}, id="some with numbers"),
+        pytest.param({"const": "x" * 1_000}, {}, id="one text"),
+        pytest.param({"const": [None, None]}, {"places": 4}, id="one list"),
+        pytest.param({"const": 10**119}, {"numbers": 370, "integers": 370, "digits": 1}, id="digits"),
+        pytest.param({"minimum": 0, "maximum": 9}, {"digits": 2}, id="bounds that are integers"),
+        pytest.param({"minimum": 0.5}, {"digits": 2, "numbers": 250, "integers": 250}, id="other bounds"),
+        pytest.param({"multipleOf": 3}, {"digits": 4, "numbers": 1_000}, id="a division"),
+        pytest.param({"multipleOf": 0.5}, {"digits": 4, "numbers": 1_000, "integers": 1_000}, id="by half"),
+        pytest.param({"type": ["null", "integer"]}, {"digits": 1}, id="a type of numbers"),
+        pytest.param({"type": "string", "minLength": 3}, {}, id="a type of others"),
+        pytest.param({"dependentRequired": {"a": ["b", "c"]}}, {"places": 3}, id="names that need names"),
+        pytest.param({"dependentSchemas": {"a": {}, "b": True}}, {"places": 2}, id="and schemas"),
+        pytest.param({"pattern": "a"}, {"text": 2}, id="a pattern"),
+        pytest.param({"patternProperties": {"a": {}}}, {"places": 2, "text": 4}, id="a pattern of names"),
+        pytest.param({"uniqueItems": True}, {"parts": 8, "pairs": 1}, id="no two alike"),
+        pytest.param({"uniqueItems": False}, {}, id="any two"),
+    ],
+)  # fmt: skip
+def test_a_schema_weighs_so_much(schema: Schema, weighed: dict[str, int]) -> None:
+    assert weights(schema, {"a": 128}) == weighed
+
+
+# --- what takes too long -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("schema", "item", "few", "many"),
+    [
+        pytest.param(each(enum=[{"a": word} for word in WORDS]), {"a": "v999"}, 100, 10_000, id="objects"),
+        pytest.param(each(enum=[*WORDS, None]), "v999", 1_000, 50_000, id="words and null"),
+        pytest.param(each(enum=[index + 0.5 for index in range(1_000)]), 1, 100, 10_000, id="fractions"),
+        pytest.param(each(enum=[2**70 + index for index in range(1_000)]), 2**70, 100, 10_000, id="long"),
+        pytest.param(each(anyOf=[{"enum": list(range(1_000))}, True]), 0.5, 100, 10_000, id="integers"),
+        pytest.param(each(const=[0.5] * 100), [0.5] * 100, 100, 4_000, id="a list of fractions"),
+        pytest.param(each(minimum=0.5, maximum=1.5), 0.75, 1_000, 200_000, id="bounds that are fractions"),
+        pytest.param(each(minimum=0), 10**4_200, 10, 400, id="numbers of thousands of digits"),
+        pytest.param(each(type="number"), 1e300, 1_000, 100_000, id="exponents"),
+        pytest.param(each(multipleOf=1e-300), 5, 1_000, 50_000, id="a division by the least"),
+        pytest.param(each(dependentRequired={word: ["a"] for word in WORDS}), {"x": 1}, 1_000, 20_000,
+                     id="names that need names"),
+        pytest.param(each(patternProperties={f"^a[bc]{index}$": {} for index in range(100)}), {"abcd": 1},
+                     100, 20_000, id="patterns of names"),
+        pytest.param(each(pattern=BUSY), "01" * 50, 20, 5_000, id="a pattern"),
+        pytest.param(each(propertyNames={"pattern": BUSY}), {"01" * 50: 1}, 20, 5_000, id="of each name"),
+        pytest.param(each(additionalProperties=each(pattern=BUSY)), {"a": ["01" * 50]}, 20, 5_000,
+                     id="below any name"),
+        pytest.param({"uniqueItems": True, "contains": {}}, 10**40, 1, 2_000, id="no two alike, long ones"),
+        pytest.param({"uniqueItems": True, "contains": {}}, 1e300, 1, 20_000, id="nor with exponents"),
+        pytest.param({"uniqueItems": True, "items": {"$ref": "#"}}, [1], 1, 50_000, id="at any depth"),
+    ],
+)  # fmt: skip
+def test_work_that_multiplies_is_refused_before_it_is_done(
+    schema: Schema, item: Any, few: int, many: int
+) -> None:
+    assert not takes_too_long([item] * few, schema)
+    assert takes_too_long([item] * many, schema)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        pytest.param(each(enum=WORDS), ["v999"] * 200_000, id="words out of a thousand"),
+        pytest.param(each(type="number", minimum=0, maximum=1), [0.5] * 200_000, id="fractions in bounds"),
+        pytest.param(each(type="integer", minimum=0), [10**18 - 1] * 100_000, id="integers"),
+        pytest.param({"uniqueItems": True}, [f"{index}" for index in range(100_000)], id="words, none twice"),
+        pytest.param(each(required=WORDS[:9], properties=OPEN),
+                     [dict.fromkeys(WORDS[:9], 1)] * 10_000, id="objects"),
+        pytest.param(each(pattern=r"^\d{4}-\d{2}-\d{2}$"), ["2024-02-29"] * 50_000, id="dates"),
+        pytest.param(each(pattern=MAIL), ["ann@example.org"] * 10_000, id="addresses"),
+        pytest.param(each(pattern="^https?://"), ["https://example.org/a"] * 50_000, id="links"),
+    ],
+)  # fmt: skip
+def test_what_people_send_is_judged(schema: Schema, value: Any) -> None:
+    check_schema(schema)
+    assert violations(value, schema) == ()
+
+
+LONG = "lorem " * 300_000
+NAMED: Schema = {
+    "properties": {"mail": {"pattern": MAIL}, "name": {"pattern": LETTERS}, "body": {"type": "string"}}
+}
+LISTED: Schema = {"properties": {"rows": each(properties={"name": {"items": {"pattern": LETTERS}}})}}
+TREE: Schema = {"properties": {"name": {"pattern": LETTERS}, "below": {"items": {"$ref": "#"}}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "too_long"),
+    [
+        pytest.param(NAMED, {"mail": "a@b.c", "name": "Ann", "body": LONG}, False, id="beside it"),
+        pytest.param(NAMED, {"mail": "a@b.c", "name": LONG, "body": ""}, True, id="in it"),
+        pytest.param(NAMED, {"mail": "a@b.c", "more": {"name": LONG}}, True, id="below the same name"),
+        pytest.param(LISTED, {"rows": [{"name": ["Ann"], "body": LONG}]}, False, id="beside it in a list"),
+        pytest.param(LISTED, {"rows": [{"name": ["Ann", LONG]}]}, True, id="in a list of it"),
+        pytest.param(TREE, {"below": [{"name": "Ann", "body": LONG}]}, False, id="beside it at any depth"),
+        pytest.param(TREE, {"below": [{"below": [{"name": LONG}]}]}, True, id="in it at any depth"),
+        pytest.param({"additionalProperties": {"pattern": LETTERS}}, {"any": LONG}, True, id="in any member"),
+        pytest.param({"propertyNames": {"pattern": LETTERS}}, {"any": LONG}, False, id="below what it reads"),
+        pytest.param({"propertyNames": {"pattern": LETTERS}}, {LONG: 1}, True, id="a name that it reads"),
+        pytest.param({"patternProperties": {LETTERS: {}}}, {"any": LONG}, False, id="by pattern"),
+    ],
+)  # fmt: skip
+def test_only_texts_that_a_pattern_may_read_count(schema: Schema, value: Any, too_long: bool) -> None:
+    assert takes_too_long(value, schema) is too_long
+
+
+def test_names_are_told_apart_while_they_are_few() -> None:
+    def named(count: int) -> Schema:
+        return {"properties": {f"p{index}": {"pattern": MAIL} for index in range(count)}}
+
+    assert not takes_too_long({"body": LONG}, named(100))
+    assert takes_too_long({"body": LONG}, named(200))
+
+
+# --- what is refused of an author -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        pytest.param({"pattern": "[01]{20000}"}, "less counted repetition", id="one pattern too large"),
+        pytest.param({"pattern": r"\pL{60}"}, "let maxLength bound a length", id="of many letters"),
+        pytest.param({"pattern": "(a{1000}){100}"}, "less counted repetition", id="of counts that multiply"),
+        pytest.param(
+            {"properties": {f"p{index}": {"pattern": "[01]{4000}"} for index in range(9)}},
+            "more than 2,097,152 bytes together",
+            id="patterns too large together",
+        ),
+        pytest.param(
+            {"$defs": {f"p{index}": {"patternProperties": {"[01]{4000}": True}} for index in range(9)}},
+            "more than 2,097,152 bytes together",
+            id="in definitions, of names",
+        ),
+    ],
+)  # fmt: skip
+def test_a_schema_that_is_too_dear_by_itself_is_refused(schema: Schema, reason: str) -> None:
+    with pytest.raises(BadSchema, match=reason):
+        check_schema(schema)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        pytest.param({"enum": [*WORDS, None]}, id="many values"),
+        pytest.param({"allOf": [{"enum": [*WORDS[:90], None]}] * 9}, id="some, many times"),
+        pytest.param({"pattern": BUSY}, id="a pattern"),
+        pytest.param({"items": {"properties": {"a": {"patternProperties": {BUSY: True}}}}}, id="deep down"),
+    ],
+)
+def test_a_schema_that_weighs_too_much_at_one_place_is_refused(
+    schema: Schema, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_schema(schema)
+    monkeypatch.setattr(cost, "MAX_WEIGHT", 1_000)
+    with pytest.raises(BadSchema, match="one string, number or object takes too long to judge"):
+        check_schema(schema)
+
+
+def test_a_pattern_is_measured_to_a_power_of_two() -> None:
+    sizes = pattern_sizes({"allOf": [{"pattern": f"[01]{{{count}}}x"} for count in (100, 200, 400, 800)]})
+    grown = sorted(sizes.values())
+    assert all(size & (size - 1) == 0 for size in grown)
+    assert [later / earlier for earlier, later in pairwise(grown)] == [2, 2, 2]
+
+
+def test_what_is_no_pattern_is_not_measured() -> None:
+    schema = {
+        "const": {"pattern": "a"},
+        "properties": {"pattern": {"pattern": "b"}, "patternProperties": {"type": "string"}},
+        "x": [{"pattern": "("}, {"pattern": 3}],
+    }
+    assert pattern_sizes(schema) == {"b": 64, "(": 0}
+
+
+def test_patterns_are_not_compiled_beyond_what_they_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    built = 0
+
+    def counted(schema: Any, **options: Any) -> Draft202012Validator:
+        nonlocal built
+        built += 1
+        return Draft202012Validator(schema, **options)
+
+    monkeypatch.setattr(patterns, "Draft202012Validator", counted)
+    with pytest.raises(ValueError, match="together"):
+        pattern_sizes({"allOf": [{"pattern": f"[01]{{4000}}{index}"} for index in range(10_000)]})
+    large_ones = MAX_PATTERNS_BYTES // (512 * 1024) + 1
+    assert built <= large_ones * 20
+
+
+# --- what is said of a value that does not fit ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("piece", "wrong"),
+    [
+        pytest.param({"const": "x" * 50_000}, 1, id="const"),
+        pytest.param({"not": {"enum": ["x" * 50_000, 1]}}, 1, id="not"),
+        pytest.param({"enum": ["x" * 50_000, "y"]}, 1, id="enum"),
+        pytest.param({"required": ["x" * 50_000]}, {}, id="required"),
+        pytest.param({"maxLength": 3}, "x" * 6_000, id="the value itself"),
+    ],
+)
+def test_errors_that_repeat_much_are_not_all_told(piece: Schema, wrong: Any) -> None:
+    assert len(violations([wrong] * 20, each(**piece))) == 20
+    assert len(violations([wrong] * 1_900, each(**piece))) == 1
+
+
+def test_a_value_that_holds_a_text_deep_down_is_told_one_error() -> None:
+    schema: Schema = {"$ref": "#/$defs/e", "$defs": {"e": {"items": {"$ref": "#/$defs/e"}, "maxItems": 0}}}
+    value: Any = "x" * 500_000
+    for _ in range(100):
+        value = [value]
+    assert len(violations(value, schema)) == 1
+
+
+@given(value=INSTANCES)
+def test_what_weighs_nothing_changes_no_verdict(value: Any) -> None:
+    busy: Schema = {"anyOf": [{"pattern": BUSY}, {"enum": [0.5, None, {"a": 1}]}, {"uniqueItems": True}]}
+    assert (violations(value, busy) == ()) is Draft202012Validator(busy).is_valid(value)

@@ -1,0 +1,171 @@
+"""How much of one event is looked at: a bound, and a cost that grows no faster than the event."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import Any
+
+import anyio
+import pytest
+
+from packages.runtime.tests.chat_chunks import ERRORS, Chunk, call, calls, delta, events_of, finish, text
+from packages.runtime.tests.client_scenes import DONE, asked, context, event, serving, streamed, text_of
+from packages.runtime.tests.effort import effort_of
+from psych_runtime.model.chat.reply.stream import ChatStream
+from psych_runtime.model.values import MAX_VALUES, too_many
+from psych_runtime.testing.assemble import assemble
+from psych_runtime_core.errors import ModelError, ModelErrorKind
+from psych_runtime_core.frozen import MAX_DEPTH
+from psych_runtime_core.ports.model import TextDelta
+
+EMPTY: list[object] = []
+# Of each kind a chunk with so many pieces.
+CROWDS: dict[str, Callable[[int], Chunk]] = {
+    "fragments": lambda n: calls(call(0, "a", "f", ""), *[call(0, None, None, "x")] * n),
+    "fragments of nobody": lambda n: calls(*named(200), *[{"function": {"arguments": " "}}] * n),
+    "fragments that repeat": lambda n: calls(
+        *named(200), *[{"id": "c7", "function": {"arguments": "{}"}}] * n
+    ),
+    "fragments of keys": lambda n: calls(call(0, "a", "f", ""), *({f"k{i}": i} for i in range(n))),
+    "fragments that say nothing": lambda n: calls(*[{}, 1, None] * n),
+    "text": lambda n: text([{"type": "text", "text": "x"}] * n),
+    "numbers": lambda n: text([1] * n),
+    "unknown parts": lambda n: text([{"type": "x", "v": i} for i in range(n)]),
+    "one unknown part": lambda n: text([{"type": "x", "v": [EMPTY] * n}]),
+    "thoughts": lambda n: text([{"type": "thinking", "thinking": "x", "signature": "s"}] * n),
+    "a thought in pieces": lambda n: text([{"type": "thinking", "thinking": ["x"] * n}]),
+    "items": lambda n: delta(reasoning_details=[{"type": "x", "data": "y"}] * n),
+    "keys of an item": lambda n: delta(reasoning_details=[{f"k{i}": i for i in range(n)}]),
+    "reasoning": lambda n: delta(reasoning=["x"] * n),
+    "pictures": lambda n: delta(images=[{"x": 1}] * n),
+    "arguments": lambda n: calls(call(0, "a", "f", [EMPTY] * n)),
+    "a whole message": lambda n: {"choices": [{"message": text([{"text": "x"}] * n)["choices"][0]["delta"]}]},
+}
+
+
+def named(number: int) -> list[Chunk]:
+    return [call(i, f"c{i}", "f", "{}") for i in range(number)]
+
+
+@pytest.mark.parametrize("crowd", CROWDS.values(), ids=CROWDS)
+def test_eight_times_the_pieces_cost_eight_times_as_much(crowd: Callable[[int], Chunk]) -> None:
+    def cost(pieces: int) -> int:
+        stream = ChatStream(ERRORS)
+        stream.feed(calls())
+        chunk = crowd(pieces)
+        return effort_of(lambda: stream.feed(chunk))
+
+    assert cost(1_600) <= 10 * cost(200)
+
+
+@pytest.mark.parametrize("crowd", CROWDS.values(), ids=CROWDS)
+def test_a_chunk_of_more_than_is_looked_at_is_refused(crowd: Callable[[int], Chunk]) -> None:
+    stream = ChatStream(ERRORS)
+    with pytest.raises(ModelError) as caught:
+        stream.feed(crowd(MAX_VALUES))
+    assert (caught.value.kind, caught.value.code) == (ModelErrorKind.PERMANENT, "answer_too_large")
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        pytest.param({"obfuscation": [EMPTY] * MAX_VALUES}, id="of the chunk"),
+        pytest.param(
+            {"choices": [{"delta": {"content": "Hello"}, "logprobs": {"content": [1] * MAX_VALUES}}]},
+            id="of the choice",
+        ),
+    ],
+)
+def test_what_nobody_looks_at_may_be_as_long_as_it_is(beside: dict[str, Any]) -> None:
+    assert text_of(events_of({**text("Hello"), **beside}, finish())) == "Hello"
+
+
+@pytest.mark.parametrize(
+    ("value", "values"),
+    [(1, 0), (EMPTY, 0), ([1, 2], 2), ({"a": [1, {"b": (2, 3)}]}, 6), ([[[EMPTY]]], 3), ("long text", 0)],
+    ids=repr,
+)
+def test_values_are_counted_at_any_depth(value: object, values: int) -> None:
+    assert not too_many(value, values)
+    assert too_many(value, values - 1)
+
+
+# --- one bound of private matter, here and where it is kept -----------------------------------------------
+
+
+def nested(levels: int) -> object:
+    value: object = EMPTY
+    for _ in range(levels - 1):
+        value = [value]
+    return value
+
+
+HOLDERS: dict[str, Callable[[object], Chunk]] = {
+    "a call": lambda value: calls({**call(0, "a", "f", "{}"), "x": value}),
+    "a function": lambda value: calls({"index": 0, "id": "a", "function": {"name": "f", "x": value}}),
+    "an unknown part": lambda value: text([{"type": "x", "v": value}]),
+    "a thought": lambda value: text([{"type": "thinking", "thinking": "hm", "x": value}]),
+    "an item": lambda value: delta(reasoning_details=[{"type": "x", "v": value}]),
+    "reasoning": lambda value: delta(reasoning={"x": value}),
+    "a picture": lambda value: delta(images=[{"x": value}]),
+}
+
+
+@pytest.mark.parametrize("hold", HOLDERS.values(), ids=HOLDERS)
+def test_what_passes_the_client_can_be_kept(hold: Callable[[object], Chunk]) -> None:
+    outcomes: list[str] = []
+    for levels in range(MAX_DEPTH - 8, MAX_DEPTH + 3):
+        try:
+            events = events_of(hold(nested(levels)), text("x"), finish())
+        except ModelError as error:
+            outcomes.append(f"{error.kind} {error.code}")
+            continue
+        assemble(events)
+        outcomes.append("kept")
+    assert set(outcomes) == {"kept", "transient malformed_event"}
+    assert outcomes == sorted(outcomes)
+
+
+@pytest.mark.parametrize("hold", HOLDERS.values(), ids=HOLDERS)
+def test_neither_has_more_room_for_values(hold: Callable[[object], Chunk]) -> None:
+    outcomes: list[str | None] = []
+    for number in range(MAX_VALUES - 8, MAX_VALUES + 2):
+        try:
+            events = events_of(hold([1] * number), text("x"), finish())
+        except ModelError as error:
+            outcomes.append(error.code)
+            continue
+        assemble(events)
+        outcomes.append("")
+    assert set(outcomes) == {"", "answer_too_large"}
+    assert outcomes == sorted(outcomes, key=str)
+
+
+# --- others run meanwhile -------------------------------------------------------------------------------
+
+
+async def test_an_event_of_many_chunks_stops_nobody_else() -> None:
+    lines = b"".join(b"data: %b\n" % json.dumps(text("x" * 600)).encode() for _ in range(1_000))
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            await anyio.lowlevel.checkpoint()
+            turns += 1
+
+    seen: list[int] = []
+    async with (
+        serving(streamed(lines + b"\n", event(finish()), DONE)) as (_, client),
+        anyio.create_task_group() as group,
+        aclosing(client.stream(asked(), context())) as stream,
+    ):
+        group.start_soon(others)
+        async for told in stream:
+            if isinstance(told, TextDelta):
+                seen.append(turns)
+        group.cancel_scope.cancel()
+    assert len(seen) == 1_000
+    assert len(set(seen)) > 5

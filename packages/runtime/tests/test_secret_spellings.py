@@ -1,0 +1,155 @@
+"""A secret is found in every spelling that a wire gives it, and the text around it stays as it was."""
+
+from __future__ import annotations
+
+import html
+import json
+import time
+from collections.abc import Callable
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from packages.runtime.tests.http_scenes import context_in, runtime_of
+from psych_runtime.model.errors.replies import CallErrors, error_of_reply
+from psych_runtime.secrets.in_memory import InMemorySecretResolver
+from psych_runtime.secrets.masks import Masks
+from psych_runtime.secrets.spellings import Spellings
+from psych_runtime.tools.context import secrets_of
+
+SECRET = 'sk/live+12"34\\56<é€😀&>\t=='
+KEY = "sk/live+12345678=="
+ERRORS = CallErrors(provider="p", model="m", secrets=(KEY,))
+Spell = Callable[[str], str]
+
+
+def escapes(text: str) -> str:
+    """Each UTF-16 unit as an escape of JSON."""
+    units = text.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+def percents(text: str) -> str:
+    return "".join(f"%{byte:02x}" for byte in text.encode())
+
+
+SPELLINGS: dict[str, Spell] = {
+    "as it is": str,
+    "in capitals": lambda text: text.upper() if len(text.upper()) == len(text) else text,
+    "in JSON": lambda text: json.dumps(text)[1:-1],
+    "in JSON of UTF-8": lambda text: json.dumps(text, ensure_ascii=False)[1:-1],
+    "in JSON with escaped slashes": lambda text: json.dumps(text)[1:-1].replace("/", "\\/"),
+    "in JSON, each character": escapes,
+    "in JSON, in capitals": lambda text: escapes(text).upper().replace("\\U", "\\u"),
+    "in JSON that lies in JSON": lambda text: json.dumps(json.dumps(text)[1:-1])[1:-1],
+    "in a URL": lambda text: quote(text, safe=""),
+    "in a path": quote,
+    "in a URL, in small letters": percents,
+    "in a URL, each character": lambda text: percents(text).upper(),
+    "in a URL in a URL": lambda text: quote(quote(text, safe=""), safe=""),
+    "in a URL in JSON": lambda text: escapes(quote(text, safe="")),
+    "in HTML": html.escape,
+    "in HTML, by number": lambda text: "".join(f"&#{ord(char)};" for char in text),
+    "in HTML, in hexadecimal": lambda text: "".join(f"&#x{ord(char):X};" for char in text),
+    "in HTML in JSON": lambda text: json.dumps(html.escape(text))[1:-1],
+    "in the repr of bytes": lambda text: repr(text.encode("latin-1"))[2:-1] if text.isascii() else text,
+}
+
+
+@pytest.mark.parametrize("spell", SPELLINGS.values(), ids=SPELLINGS)
+@pytest.mark.parametrize("secret", [SECRET, KEY, "İstanbul-ΑΣ-key"], ids=["hostile", "usual", "of letters"])
+def test_a_secret_is_found_however_it_is_spelled(spell: Spell, secret: str) -> None:
+    masks = Masks({secret: "k"})
+    for around in ("{}", "a {} b", "\\n{}\\n", "%41&amp;{}%", "é\\u00e9{}\\", "{0} and {0}"):
+        text = around.format(spell(secret))
+        shown = around.replace("{0}", "{}").replace("{}", "[secret:k]")
+        assert masks.text(text) == shown
+        assert masks.data(text.encode()) == shown.encode()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"bad key sk\\/live+12345678==", id="slashes, in no JSON"),
+        pytest.param(b'{"error":"bad \\u0073k/live+12345678==', id="JSON that was cut"),
+        pytest.param(b'{"error":{"message":"bad sk\\/live+12345678=="}}', id="JSON"),
+        pytest.param(b"<p>bad sk&#x2F;live&#43;12345678==</p>", id="a page"),
+        pytest.param(b"bad sk&sol;live&plus;12345678&equals;&equals;", id="entities, in no page"),
+        pytest.param(b"/v1?key=sk%2flive%2b12345678%3d%3d", id="a query"),
+        pytest.param(b"/v1/sk/live%2B12345678%3D%3D", id="a path"),
+    ],
+)
+def test_an_error_of_a_model_shows_a_key_in_no_spelling(body: bytes) -> None:
+    message = error_of_reply(401, {}, body, ERRORS).message
+    assert "***" in message
+    assert not [piece for piece in ("live", "12345678") if piece in message]
+
+
+SPELL_ONE: list[Spell] = [
+    str,
+    escapes,
+    percents,
+    lambda char: f"&#{ord(char)};",
+    lambda char: json.dumps(char, ensure_ascii=False)[1:-1],
+]
+plain = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\\%&\0\ufffd"), min_size=1)
+
+
+@given(st.data(), plain.filter(lambda text: "*" not in text))
+def test_each_character_may_be_spelled_in_its_own_way(data: st.DataObject, secret: str) -> None:
+    ways = data.draw(st.lists(st.sampled_from(SPELL_ONE), min_size=len(secret), max_size=len(secret)))
+    spelled = "".join(way(char) for way, char in zip(ways, secret, strict=True))
+    # In HTML these numbers are those of other characters.
+    if not any(0x80 <= ord(char) < 0xA0 or ord(char) < 32 or char.isspace() for char in secret):
+        assert Spellings({secret: "***"}).replaced(f"…{spelled}…") == "…***…"
+
+
+@given(st.text() | st.text(st.sampled_from("\\u00%4&#x;12a/\"'\ud83d\ude00")), plain)
+def test_a_text_without_the_secret_is_left_alone(text: str, secret: str) -> None:
+    replaced = Spellings({f"{secret}-{'s' * len(text)}": "***"}).replaced(text)
+    assert replaced == text
+
+
+@pytest.mark.parametrize(
+    ("secrets", "text", "shown"),
+    [
+        pytest.param(("abcdefgh", "abcdefghij"), "xabcdefghijx", "x<10>x", id="one begins with another"),
+        pytest.param(("abcdefgh", "efghijklm"), "xabcdefghijklmx", "x<9>x", id="one ends as another begins"),
+        pytest.param(("abcdefgh",), "abcdefghabcdefgh", "<8><8>", id="side by side"),
+        pytest.param(("abcdefgh", "a%62cdefgh"), "a%62cdefgh", "<10>", id="one is a spelling of another"),
+        pytest.param(("C:\\news%41",), "C:\\news%41 C:\\\\news%2541", "<10> <10>", id="of marks"),
+    ],
+)
+def test_where_secrets_overlap_nothing_of_them_is_left(
+    secrets: tuple[str, ...], text: str, shown: str
+) -> None:
+    assert Spellings({secret: f"<{len(secret)}>" for secret in secrets}).replaced(text) == shown
+
+
+@pytest.mark.parametrize("piece", ["\\", "%", "&", "&#", "%41", "\\u", "\\u0041", "&amp;", "%f0%9f", "a"])
+def test_no_text_takes_long_to_search(piece: str) -> None:
+    text = piece * (1_000_000 // len(piece))
+    begun = time.process_time()
+    assert Spellings({"A" * 40 + "!": "***"}).replaced(text) == text
+    assert time.process_time() - begun < 3
+
+
+# --- what is sent ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stored", ["sk-live-12345678\n", " sk-live-12345678", "\tsk-live-12345678\r\n"])
+async def test_a_secret_that_was_stored_with_blanks_is_hidden_as_it_is_sent(stored: str) -> None:
+    context = context_in(runtime_of(secrets=InMemorySecretResolver({("acme", "crm"): stored})))
+    await context.secret("crm")
+    masks = secrets_of(context).masks
+    assert masks.text("bad key sk-live-12345678.") == "bad key [secret:crm]."
+    assert masks.text(f"it is {stored}.") == f"it is {stored}.".replace(stored.strip(), "[secret:crm]")
+
+
+def test_a_file_that_is_no_text_is_masked_byte_for_byte() -> None:
+    masks = Masks({"s3cret-välue": "ä"})
+    data = bytes(range(256))
+    assert masks.data(data) == data
+    assert masks.data(data + "S3CRET-välue".encode() + data) == data + "[secret:ä]".encode() + data
