@@ -28,7 +28,7 @@ PACE = Pace(lease=1.0, poll=0.2, patience=60.0)
 TRIALS_PER_CORE = 4
 # Things that happen at once share a commit or do not. Points are those that came up in so many undisturbed
 # playings, and one that does not come up is tried again so many times.
-PLAYINGS, TRIES = 3, 5
+PLAYINGS, TRIES = 3, 20
 
 
 def sigkill_everywhere(target: str, *, store_url: str, points: int = 6) -> CrashReport:
