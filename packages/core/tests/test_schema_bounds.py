@@ -9,18 +9,18 @@ import pytest
 
 from psych_runtime_core.errors import BadSchema
 from psych_runtime_core.schema import check_schema, violations
-from psych_runtime_core.schema import cost as cost_module
-from psych_runtime_core.schema.cost import Cost
+from psych_runtime_core.schema import load as load_module
 from psych_runtime_core.schema.judge import MAX_ERRORS, MAX_VISITS
-from psych_runtime_core.schema.patterns import pattern_sizes
+from psych_runtime_core.schema.load import Load
+from psych_runtime_core.schema.patterns import measured
 from psych_runtime_core.schema.visits import Spread
 
 Schema = dict[str, Any]
 ANY: Schema = {}
 
 
-def cost(schema: Schema) -> Cost:
-    return cost_module.cost(schema, pattern_sizes(schema))
+def load(schema: Schema) -> Load:
+    return load_module.load_of(schema, measured(schema).sizes)
 
 
 def ref(name: str) -> Schema:
@@ -138,7 +138,7 @@ def test_where_errors_would_double_at_each_level_no_place_is_told() -> None:
 
 def test_the_errors_of_a_union_with_many_branches_are_collected_while_they_are_few() -> None:
     schema = {"items": {"anyOf": [{"const": f"c{index}"} for index in range(100)]}}
-    told = cost(schema).told
+    told = load(schema).told
     assert told is not None
     fitting = MAX_ERRORS // told - 1
     assert len(violations(["x"] * fitting, schema)) == 20
@@ -281,7 +281,7 @@ TAGS: list[Schema] = [
     ],
 )  # fmt: skip
 def test_the_place_visited_most_is_visited_so_often(schema: Schema, most: int) -> None:
-    assert cost(schema).most == most
+    assert load(schema).most == most
 
 
 @pytest.mark.parametrize(
@@ -295,19 +295,19 @@ def test_the_place_visited_most_is_visited_so_often(schema: Schema, most: int) -
     ],
 )
 def test_all_ways_to_one_place_are_counted(schema: Schema, total: int, untagged: int) -> None:
-    assert (cost(schema).load["visits"], cost(schema).blind["visits"]) == (total, untagged)
+    assert (load(schema).usual["visits"], load(schema).blind["visits"]) == (total, untagged)
 
 
 def test_the_tag_is_the_commonest_required_member_with_values() -> None:
     kinds = [{"properties": {"kind": {"const": kind}, "t": {"const": kind}, "a": ANY}} for kind in "abc"]
     required: list[Schema] = [{"required": ["t", "a"]}, {"required": ["t", "a"]}, {"required": ["a"]}]
     schema = {"anyOf": [{**kind, **more} for kind, more in zip(kinds, required, strict=True)]}
-    assert cost(schema).tags == {"t"}
-    assert cost({"anyOf": kinds}).tags == {"kind"}
+    assert load(schema).tags == {"t"}
+    assert load({"anyOf": kinds}).tags == {"kind"}
 
 
 def test_a_schema_may_be_as_wide_as_it_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cost_module, "MAX_WAYS", 5)
+    monkeypatch.setattr(load_module, "MAX_WAYS", 5)
     check_schema({"anyOf": [{"const": index} for index in range(20)]})
     with pytest.raises(BadSchema, match="more than 5 ways"):
         check_schema(chain(3, {"anyOf": [NEXT, NEXT]}))
@@ -336,10 +336,10 @@ def test_of_many_children_the_one_visited_most_stands_for_all() -> None:
     ],
 )  # fmt: skip
 def test_errors_are_told_at_this_cost(schema: Schema, told: int | None) -> None:
-    assert cost(schema).told == told
+    assert load(schema).told == told
 
 
 def test_a_long_chain_of_references_is_measured() -> None:
     schema = chain(3_000, {"allOf": [NEXT]})
     check_schema(schema)
-    assert cost(schema).most == 6_002
+    assert load(schema).most == 6_002

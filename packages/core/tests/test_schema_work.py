@@ -1,7 +1,6 @@
 """What judging costs beyond visits: what keywords weigh, what of it a value has, and what is too much."""
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,9 +11,11 @@ from jsonschema_rs import Draft202012Validator
 from packages.core.tests.json_schemas import INSTANCES, Schema
 from psych_runtime_core.errors import BadSchema
 from psych_runtime_core.jsonvalue import Json, encode_json, freeze
-from psych_runtime_core.schema import check_schema, cost, patterns, violations
-from psych_runtime_core.schema.patterns import MAX_PATTERNS_BYTES, pattern_sizes
+from psych_runtime_core.schema import check_schema, load, patterns, violations
+from psych_runtime_core.schema.met import met
+from psych_runtime_core.schema.patterns import measured
 from psych_runtime_core.schema.size import Amounts, places
+from psych_runtime_core.schema.survey import Survey
 from psych_runtime_core.schema.weight import weights
 
 WORDS = [f"v{index}" for index in range(1_000)]
@@ -22,7 +23,6 @@ OPEN = {word: Schema() for word in WORDS}
 # The judge has to try so many states for each character.
 BUSY = "[01]*1[01]{200}[2-9]"
 MAIL = r"^[^@\s]+@[^@\s]+\.[^@\s]+$"
-LETTERS = r"^\p{L}+$"
 
 
 def each(**keywords: Any) -> Schema:
@@ -52,7 +52,8 @@ def amounts(value: Any) -> Amounts:
         pytest.param(["\\", '"', "\\\\\"["], {"values": 4, "places": 4, "integers": 0}, id="escapes"),
         pytest.param([0.5, -1.5, 2], {"integers": 1, "numbers": 2, "digits": 0, "pairs": 0}, id="fractions"),
         pytest.param([10**18 - 1], {"integers": 1, "numbers": 0, "digits": 0}, id="18 digits"),
-        pytest.param([10**18], {"integers": 0, "numbers": 1, "digits": 103, "pairs": 30}, id="19 digits"),
+        pytest.param([2**63 - 1], {"integers": 1, "numbers": 0, "digits": 0, "pairs": 0}, id="19 digits"),
+        pytest.param([2**63], {"integers": 0, "numbers": 1, "digits": 103, "pairs": 30}, id="64 bits"),
         pytest.param([-(10**119)], {"numbers": 1, "digits": 220, "pairs": 1_200}, id="120 digits"),
         pytest.param([1e300], {"numbers": 1, "digits": 100 + 301**2 // 120, "pairs": 3}, id="an exponent"),
         pytest.param([1.5e-300], {"numbers": 1, "digits": 100 + 303**2 // 120, "pairs": 0}, id="a small one"),
@@ -119,14 +120,15 @@ def test_an_amount_is_never_less_than_there_is(value: Any) -> None:
         pytest.param({"type": "string", "minLength": 3}, {}, id="a type of others"),
         pytest.param({"dependentRequired": {"a": ["b", "c"]}}, {"places": 3}, id="names that need names"),
         pytest.param({"dependentSchemas": {"a": {}, "b": True}}, {"places": 2}, id="and schemas"),
-        pytest.param({"pattern": "a"}, {"text": 2}, id="a pattern"),
-        pytest.param({"patternProperties": {"a": {}}}, {"places": 2, "text": 4}, id="a pattern of names"),
+        pytest.param({"pattern": "ab"}, {"text": 4}, id="a pattern"),
+        pytest.param({"patternProperties": {"[a[b]]": {}}}, {"places": 2, "text": 4},
+                     id="one that is not read"),
         pytest.param({"uniqueItems": True}, {"parts": 8, "pairs": 1}, id="no two alike"),
         pytest.param({"uniqueItems": False}, {}, id="any two"),
     ],
 )  # fmt: skip
 def test_a_schema_weighs_so_much(schema: Schema, weighed: dict[str, int]) -> None:
-    assert weights(schema, {"a": 128}) == weighed
+    assert weights(schema, {"ab": 128, "[a[b]]": 128}) == weighed
 
 
 # --- what takes too long -----------------------------------------------------------------------------------
@@ -184,12 +186,17 @@ def test_what_people_send_is_judged(schema: Schema, value: Any) -> None:
     assert violations(value, schema) == ()
 
 
-LONG = "lorem " * 300_000
+LONG = "01" * 150_000
 NAMED: Schema = {
-    "properties": {"mail": {"pattern": MAIL}, "name": {"pattern": LETTERS}, "body": {"type": "string"}}
+    "properties": {"mail": {"pattern": MAIL}, "name": {"pattern": BUSY}, "body": {"type": "string"}}
 }
-LISTED: Schema = {"properties": {"rows": each(properties={"name": {"items": {"pattern": LETTERS}}})}}
-TREE: Schema = {"properties": {"name": {"pattern": LETTERS}, "below": {"items": {"$ref": "#"}}}}
+LISTED: Schema = {"properties": {"rows": each(properties={"name": {"items": {"pattern": BUSY}}})}}
+TREE: Schema = {"properties": {"name": {"pattern": BUSY}, "below": {"items": {"$ref": "#"}}}}
+
+
+LISTED_NUMBERS: Schema = {"enum": [index / 100 for index in range(131)]}
+MANY: Schema = {"items": {"type": "number"}}
+FRACTIONS = [index / 7 for index in range(5_000)]
 
 
 @pytest.mark.parametrize(
@@ -197,27 +204,76 @@ TREE: Schema = {"properties": {"name": {"pattern": LETTERS}, "below": {"items": 
     [
         pytest.param(NAMED, {"mail": "a@b.c", "name": "Ann", "body": LONG}, False, id="beside it"),
         pytest.param(NAMED, {"mail": "a@b.c", "name": LONG, "body": ""}, True, id="in it"),
-        pytest.param(NAMED, {"mail": "a@b.c", "more": {"name": LONG}}, True, id="below the same name"),
+        pytest.param(NAMED, {"mail": "a@b.c", "more": {"name": LONG}}, False, id="below another name"),
         pytest.param(LISTED, {"rows": [{"name": ["Ann"], "body": LONG}]}, False, id="beside it in a list"),
         pytest.param(LISTED, {"rows": [{"name": ["Ann", LONG]}]}, True, id="in a list of it"),
         pytest.param(TREE, {"below": [{"name": "Ann", "body": LONG}]}, False, id="beside it at any depth"),
         pytest.param(TREE, {"below": [{"below": [{"name": LONG}]}]}, True, id="in it at any depth"),
-        pytest.param({"additionalProperties": {"pattern": LETTERS}}, {"any": LONG}, True, id="in any member"),
-        pytest.param({"propertyNames": {"pattern": LETTERS}}, {"any": LONG}, False, id="below what it reads"),
-        pytest.param({"propertyNames": {"pattern": LETTERS}}, {LONG: 1}, True, id="a name that it reads"),
-        pytest.param({"patternProperties": {LETTERS: {}}}, {"any": LONG}, False, id="by pattern"),
+        pytest.param({"additionalProperties": {"pattern": BUSY}}, {"any": LONG}, True, id="in any member"),
+        pytest.param({"propertyNames": {"pattern": BUSY}}, {"any": LONG}, False, id="below what it reads"),
+        pytest.param({"propertyNames": {"pattern": BUSY}}, {LONG: 1}, True, id="a name that it reads"),
+        pytest.param({"patternProperties": {BUSY: {}}}, {"any": LONG}, False, id="by pattern"),
     ],
 )  # fmt: skip
 def test_only_texts_that_a_pattern_may_read_count(schema: Schema, value: Any, too_long: bool) -> None:
     assert takes_too_long(value, schema) is too_long
 
 
-def test_names_are_told_apart_while_they_are_few() -> None:
-    def named(count: int) -> Schema:
-        return {"properties": {f"p{index}": {"pattern": MAIL} for index in range(count)}}
+@pytest.mark.parametrize(
+    ("schema", "value", "too_long"),
+    [
+        pytest.param({"properties": {"t": LISTED_NUMBERS, "emb": MANY}}, {"t": 0.5, "emb": FRACTIONS}, False,
+                     id="beside them"),
+        pytest.param({"properties": {"t": LISTED_NUMBERS, "emb": each(**LISTED_NUMBERS)}},
+                     {"t": 0.5, "emb": FRACTIONS}, True, id="among them"),
+        pytest.param({"prefixItems": [LISTED_NUMBERS], "items": MANY}, [0.5, FRACTIONS], False,
+                     id="after one"),
+        pytest.param({"prefixItems": [MANY], "items": LISTED_NUMBERS}, [FRACTIONS, 0.5], False,
+                     id="before it"),
+        pytest.param({"properties": {"a": MANY}, "additionalProperties": LISTED_NUMBERS},
+                     {"a": FRACTIONS, "b": 0.5}, False, id="a member named"),
+        pytest.param({"properties": {"a": MANY}, "additionalProperties": each(**LISTED_NUMBERS)},
+                     {"a": [1], "b": FRACTIONS}, True, id="another member"),
+        pytest.param({"patternProperties": {"^a": each(**LISTED_NUMBERS)}}, {"a": FRACTIONS}, True,
+                     id="by name"),
+        pytest.param({"allOf": [{"properties": {"a": {"enum": [FRACTIONS[:500], None]}}}]},
+                     {"a": FRACTIONS}, False, id="one list of them"),
+        pytest.param({"properties": {"a": {"enum": [[number] for number in FRACTIONS[:500]]}}},
+                     {"a": FRACTIONS}, True, id="many lists"),
+        pytest.param({"properties": {"a": {"uniqueItems": True}, "b": MANY}},
+                     {"a": [1, 2], "b": [10**40] * 4_000}, False, id="beside a set"),
+        pytest.param({"allOf": [{"properties": {"t": LISTED_NUMBERS}}], "unevaluatedProperties": MANY},
+                     {"t": 0.5, "emb": FRACTIONS}, False, id="what is left over"),
+    ],
+)  # fmt: skip
+def test_only_numbers_that_a_keyword_meets_count(schema: Schema, value: Any, too_long: bool) -> None:
+    assert takes_too_long(value, schema) is too_long
 
-    assert not takes_too_long({"body": LONG}, named(100))
-    assert takes_too_long({"body": LONG}, named(200))
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        pytest.param(
+            {"properties": {"t": LISTED_NUMBERS, "emb": MANY}},
+            {"t": 0.5, "emb": FRACTIONS * 20},
+            id="many places",
+        ),
+        pytest.param(
+            {"patternProperties": {f"^a{index}": {"enum": [0.5, index]} for index in range(300)}},
+            dict.fromkeys((f"{index}" for index in range(20_000)), 0.5),
+            id="many names by many patterns",
+        ),
+        pytest.param(
+            {"uniqueItems": True, "items": {"$ref": "#"}},
+            [[[[index]]] for index in range(30_000)],
+            id="sets in a large set",
+        ),
+    ],
+)
+def test_a_value_is_followed_down_for_so_long(schema: Schema, value: Any) -> None:
+    survey, sizes = Survey(schema, measured(schema).sizes), measured(schema).sizes
+    assert met(survey, sizes, value, 10**30) is None
+    assert takes_too_long(value, schema)
 
 
 # --- what is refused of an author -------------------------------------------------------------------------
@@ -226,17 +282,17 @@ def test_names_are_told_apart_while_they_are_few() -> None:
 @pytest.mark.parametrize(
     ("schema", "reason"),
     [
-        pytest.param({"pattern": "[01]{20000}"}, "less counted repetition", id="one pattern too large"),
-        pytest.param({"pattern": r"\pL{60}"}, "let maxLength bound a length", id="of many letters"),
-        pytest.param({"pattern": "(a{1000}){100}"}, "less counted repetition", id="of counts that multiply"),
+        pytest.param({"pattern": "[01]{2000000}"}, "less counted repetition", id="one pattern too large"),
+        pytest.param({"pattern": r"\pL{600}"}, "let maxLength bound a length", id="of many letters"),
+        pytest.param({"pattern": "(a{1000}){1000}"}, "less counted repetition", id="of counts that multiply"),
         pytest.param(
-            {"properties": {f"p{index}": {"pattern": "[01]{4000}"} for index in range(9)}},
-            "more than 2,097,152 bytes together",
+            {"properties": {f"p{index}": {"pattern": f"[01]{{40000}}{index}"} for index in range(9)}},
+            "more than 33,554,432 bytes together",
             id="patterns too large together",
         ),
         pytest.param(
-            {"$defs": {f"p{index}": {"patternProperties": {"[01]{4000}": True}} for index in range(9)}},
-            "more than 2,097,152 bytes together",
+            {"$defs": {f"p{at}": {"patternProperties": {f"[01]{{40000}}{at}": True}} for at in range(9)}},
+            "more than 33,554,432 bytes together",
             id="in definitions, of names",
         ),
     ],
@@ -259,16 +315,16 @@ def test_a_schema_that_weighs_too_much_at_one_place_is_refused(
     schema: Schema, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check_schema(schema)
-    monkeypatch.setattr(cost, "MAX_WEIGHT", 1_000)
+    monkeypatch.setattr(load, "MAX_WEIGHT", 1_000)
     with pytest.raises(BadSchema, match="one string, number or object takes too long to judge"):
         check_schema(schema)
 
 
-def test_a_pattern_is_measured_to_a_power_of_two() -> None:
-    sizes = pattern_sizes({"allOf": [{"pattern": f"[01]{{{count}}}x"} for count in (100, 200, 400, 800)]})
-    grown = sorted(sizes.values())
-    assert all(size & (size - 1) == 0 for size in grown)
-    assert [later / earlier for earlier, later in pairwise(grown)] == [2, 2, 2]
+def test_a_pattern_is_measured_by_steps_and_once() -> None:
+    schema = {"allOf": [{"pattern": f"[01]{{{count}}}x"} for count in (10, 10, 100, 1_000, 10_000)]}
+    sizes = measured(schema).sizes
+    assert len(sizes) == 4
+    assert sorted(sizes.values()) == [4_096, 16_384, 262_144, 1_048_576]
 
 
 def test_what_is_no_pattern_is_not_measured() -> None:
@@ -277,22 +333,31 @@ def test_what_is_no_pattern_is_not_measured() -> None:
         "properties": {"pattern": {"pattern": "b"}, "patternProperties": {"type": "string"}},
         "x": [{"pattern": "("}, {"pattern": 3}],
     }
-    assert pattern_sizes(schema) == {"b": 64, "(": 0}
+    found = measured(schema)
+    assert (found.sizes, found.refused, found.too_large) == ({"b": 4_096}, ("x", 0, "pattern"), False)
 
 
-def test_patterns_are_not_compiled_beyond_what_they_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    built = 0
+@pytest.mark.parametrize(
+    ("pattern", "tried"),
+    [
+        pytest.param("[01]{{40000}}{}", 9, id="large ones"),
+        pytest.param("[01]{{4000000}}{}", 4, id="such as cannot be built"),
+        pytest.param("(?=[01]{{4000000}}){}", 1_000, id="but such as cannot be read are told at once"),
+    ],
+)
+def test_patterns_are_not_tried_beyond_what_they_may_have(
+    pattern: str, tried: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: set[str] = set()
 
     def counted(schema: Any, **options: Any) -> Draft202012Validator:
-        nonlocal built
-        built += 1
+        built.add(schema["pattern"])
         return Draft202012Validator(schema, **options)
 
     monkeypatch.setattr(patterns, "Draft202012Validator", counted)
-    with pytest.raises(ValueError, match="together"):
-        pattern_sizes({"allOf": [{"pattern": f"[01]{{4000}}{index}"} for index in range(10_000)]})
-    large_ones = MAX_PATTERNS_BYTES // (512 * 1024) + 1
-    assert built <= large_ones * 20
+    found = measured({"allOf": [{"pattern": pattern.format(index)} for index in range(1_000)]})
+    assert found.too_large is (tried < 1_000)
+    assert len([each for each in built if not each.startswith("(?:")]) <= tried
 
 
 # --- what is said of a value that does not fit ------------------------------------------------------------

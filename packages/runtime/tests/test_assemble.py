@@ -254,6 +254,6 @@ def test_an_answer_over_a_bound_is_not_tried_again(
     fits: list[StreamEvent], goes_over: list[StreamEvent]
 ) -> None:
     assert assembled([*fits, END]).message.parts
-    with pytest.raises(ModelError, match="ask for less") as raised:
+    with pytest.raises(ModelError, match="Ask for less") as raised:
         assembled(goes_over)
     assert (raised.value.kind, raised.value.code) == (ModelErrorKind.PERMANENT, "answer_too_large")

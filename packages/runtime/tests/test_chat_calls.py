@@ -71,6 +71,25 @@ ROWS = [
     ),
     pytest.param([calls(whole(0, LOOK)), calls(whole(0, FIND))], [LOOK, FIND], id="T5 ids differ"),
     pytest.param(
+        [calls(whole(0, LOOK)), calls(call(0, "b", "find")), calls(call(0, None, None, LOOK[1]))],
+        [LOOK, ("find", LOOK[1], "b")],
+        id="T5 the same arguments for another",
+    ),
+    pytest.param(
+        [calls(whole(None, LOOK)), calls(call(None, "b", "look")), calls(call(None, None, "look", LOOK[1]))],
+        [LOOK, ("look", LOOK[1], "b")],
+        id="T3 the same arguments and name for another",
+    ),
+    pytest.param(
+        [
+            calls(call(None, "a", "look", "{}")),
+            *(calls(call(None, *piece)) for piece in (("b", "find", '{"q":'), (None, None, "{}"))),
+            calls(call(None, None, None, "}")),
+        ],
+        [("look", "{}", "a"), ("find", '{"q":{}}', "b")],
+        id="T3 a piece that another has for its whole",
+    ),
+    pytest.param(
         [
             calls(call(0, "a", "look", '{"at"')),
             calls(call(0, "b", "find", '{"q"')),

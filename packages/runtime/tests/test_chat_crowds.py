@@ -5,20 +5,35 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import aclosing
+from threading import get_ident
 from typing import Any
 
 import anyio
 import pytest
 
-from packages.runtime.tests.chat_chunks import ERRORS, Chunk, call, calls, delta, events_of, finish, text
+from packages.runtime.tests.chat_chunks import (
+    ERRORS,
+    Chunk,
+    call,
+    calls,
+    delta,
+    events_of,
+    finish,
+    read,
+    text,
+)
 from packages.runtime.tests.client_scenes import DONE, asked, context, event, serving, streamed, text_of
 from packages.runtime.tests.effort import effort_of
+from psych_runtime.model.chat.reply.payload import read_payload
+from psych_runtime.model.chat.reply.reading import MAX_EVENT_BYTES
 from psych_runtime.model.chat.reply.stream import ChatStream
 from psych_runtime.model.values import MAX_VALUES, too_many
 from psych_runtime.testing.assemble import assemble
+from psych_runtime.testing.http_stub import Reply
+from psych_runtime_core.arguments import MAX_ARGUMENTS_BYTES
 from psych_runtime_core.errors import ModelError, ModelErrorKind
 from psych_runtime_core.frozen import MAX_DEPTH
-from psych_runtime_core.ports.model import TextDelta
+from psych_runtime_core.ports.model import StreamEvent, TextDelta
 
 EMPTY: list[object] = []
 # Of each kind a chunk with so many pieces.
@@ -60,12 +75,21 @@ def test_eight_times_the_pieces_cost_eight_times_as_much(crowd: Callable[[int], 
     assert cost(1_600) <= 10 * cost(200)
 
 
-@pytest.mark.parametrize("crowd", CROWDS.values(), ids=CROWDS)
-def test_a_chunk_of_more_than_is_looked_at_is_refused(crowd: Callable[[int], Chunk]) -> None:
-    stream = ChatStream(ERRORS)
+def test_arguments_that_are_no_text_may_hold_as_many_values_as_have_room() -> None:
+    rows = list(range(10)) * (MAX_ARGUMENTS_BYTES // len("0,") // 10)
+    told = read(calls(call(0, "a", "f", rows)), finish())
+    assert json.loads(told.message.tool_calls[0].arguments) == rows
     with pytest.raises(ModelError) as caught:
-        stream.feed(crowd(MAX_VALUES))
+        events_of(calls(call(0, "a", "f", rows + rows[:20])))
     assert (caught.value.kind, caught.value.code) == (ModelErrorKind.PERMANENT, "answer_too_large")
+
+
+def test_a_whole_answer_may_come_with_all_the_figures_that_have_room() -> None:
+    other = {"token": " international", "logprob": -17.234375, "bytes": [*b" international"]}
+    figures = [{**other, "top_logprobs": [other] * 20}] * (MAX_EVENT_BYTES // 20 // 150)
+    reply = {"choices": [{"message": {"content": "Hello"}, "logprobs": {"content": figures}}]}
+    (chunk,) = read_payload(json.dumps(reply, separators=(",", ":")), ERRORS).chunks
+    assert text_of(events_of(chunk, finish())) == "Hello"
 
 
 @pytest.mark.parametrize(
@@ -131,7 +155,7 @@ def test_what_passes_the_client_can_be_kept(hold: Callable[[object], Chunk]) -> 
 @pytest.mark.parametrize("hold", HOLDERS.values(), ids=HOLDERS)
 def test_neither_has_more_room_for_values(hold: Callable[[object], Chunk]) -> None:
     outcomes: list[str | None] = []
-    for number in range(MAX_VALUES - 8, MAX_VALUES + 2):
+    for number in (MAX_VALUES - 8, MAX_VALUES - 1, MAX_VALUES + 1):
         try:
             events = events_of(hold([1] * number), text("x"), finish())
         except ModelError as error:
@@ -146,26 +170,54 @@ def test_neither_has_more_room_for_values(hold: Callable[[object], Chunk]) -> No
 # --- others run meanwhile -------------------------------------------------------------------------------
 
 
-async def test_an_event_of_many_chunks_stops_nobody_else() -> None:
-    lines = b"".join(b"data: %b\n" % json.dumps(text("x" * 600)).encode() for _ in range(1_000))
-    turns = 0
+class Others:
+    """Those who run beside a call: how often they had a turn, and how often when each text came."""
 
-    async def others() -> None:
-        nonlocal turns
+    def __init__(self) -> None:
+        self.turns = 0
+        self.at_texts: list[int] = []
+
+    async def run(self) -> None:
         while True:
             await anyio.lowlevel.checkpoint()
-            turns += 1
+            self.turns += 1
 
-    seen: list[int] = []
-    async with (
-        serving(streamed(lines + b"\n", event(finish()), DONE)) as (_, client),
-        anyio.create_task_group() as group,
-        aclosing(client.stream(asked(), context())) as stream,
-    ):
-        group.start_soon(others)
-        async for told in stream:
-            if isinstance(told, TextDelta):
-                seen.append(turns)
-        group.cancel_scope.cancel()
-    assert len(seen) == 1_000
-    assert len(set(seen)) > 5
+    async def beside(self, *replies: Reply) -> None:
+        async with (
+            serving(*replies) as (_, client),
+            anyio.create_task_group() as group,
+            aclosing(client.stream(asked(), context())) as stream,
+        ):
+            group.start_soon(self.run)
+            async for told in stream:
+                if isinstance(told, TextDelta):
+                    self.at_texts.append(self.turns)
+            group.cancel_scope.cancel()
+
+
+async def test_an_event_of_many_chunks_stops_nobody_else() -> None:
+    lines = b"".join(b"data: %b\n" % json.dumps(text("x" * 600)).encode() for _ in range(1_000))
+    others = Others()
+    await others.beside(streamed(lines + b"\n", event(finish()), DONE))
+    assert len(others.at_texts) == 1_000
+    assert len(set(others.at_texts)) > 5
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["in JSON", "in one event"])
+async def test_a_chunk_of_many_values_stops_nobody_else(whole: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each value is looked at elsewhere, so that the loop has its turns meanwhile."""
+    loop, seen = get_ident(), set[int]()
+
+    def noted(chat: ChatStream, *given: Any) -> list[StreamEvent]:
+        seen.add(get_ident())
+        return feed(chat, *given)
+
+    feed = ChatStream.feed
+    monkeypatch.setattr(ChatStream, "feed", noted)
+    message = {"content": "Hello", "tool_calls": [call(0, "a", "f", [1] * 100_000)]}
+    reply: Any = {"choices": [{"message": message, "finish_reason": "stop"}]}
+    others = Others()
+    await others.beside(Reply(json=reply) if whole else streamed(event(reply), DONE))
+    assert len(others.at_texts) == 1
+    assert seen
+    assert loop not in seen

@@ -21,7 +21,7 @@ from packages.runtime.tests.chat_chunks import (
 )
 from psych_runtime.model.assemble import MAX_ANSWER_BYTES
 from psych_runtime.model.chat.reply.faults import Unreadable
-from psych_runtime.model.chat.reply.gathered import Gathered, Held
+from psych_runtime.model.chat.reply.gathered import Gathered, Room
 from psych_runtime.model.chat.reply.names import GrowingName
 from psych_runtime.model.chat.reply.opaque import compact_json, json_size
 from psych_runtime.model.chat.reply.stream import ChatStream
@@ -199,10 +199,10 @@ def test_endless_nesting_has_no_size() -> None:
 
 
 def test_what_is_held_may_be_as_large_as_an_answer_and_no_larger() -> None:
-    held = Held()
-    held.grow(MAX_ANSWER_BYTES)
+    room = Room()
+    room.grow(MAX_ANSWER_BYTES)
     with pytest.raises(Unreadable) as caught:
-        held.grow(1)
+        room.grow(1)
     assert caught.value.code == "answer_too_large"
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from packages.runtime.tests.chat_chunks import ERRORS
-from psych_runtime.model.chat.reply.payload import Payload, read_payload
+from psych_runtime.model.chat.reply.payload import MAX_EVENT_VALUES, Payload, read_payload
 from psych_runtime_core.errors import ModelError, ModelErrorKind
 
 DEEP = "[" * 100_000
@@ -54,13 +54,14 @@ def test_a_number_without_end_keeps_its_digits_and_spoils_no_chunk(digits: int) 
     assert (str(chunk["a"]), chunk["b"]) == ("-" + "9" * (digits - 1), "x")
 
 
+OVER = MAX_EVENT_VALUES + 2
 CROWDS = {
-    "numbers": "[" + "1," * 270_000 + "1]",
-    "empty lists": "[" + "[]," * 270_000 + "1]",
-    "lines": "7\n" * 270_000,
-    "objects": '{"a":' + '{"b":1},' * 270_000 + "1}",
-    "behind words": '{"a": "' + ",[{" * 100_000 + '", "b": [' + "1," * 270_000 + "1]}",
-    "behind words without end": '{"a": [' + "1," * 270_000 + '"\\"\\"',
+    "numbers": "[" + "1," * OVER + "1]",
+    "empty lists": "[" + "[]," * OVER + "1]",
+    "lines": "7\n" * OVER,
+    "objects": '{"a":' + '{"b":1},' * OVER + "1}",
+    "behind words": '{"a": "' + ",[{" * 100_000 + '", "b": [' + "1," * OVER + "1]}",
+    "behind words without end": '{"a": [' + "1," * OVER + '"\\"\\"',
 }
 
 
@@ -72,7 +73,7 @@ def test_an_event_of_more_values_than_any_answer_has_is_not_parsed(data: str) ->
 
 
 def test_what_stands_in_words_is_no_value() -> None:
-    words = '",[{\\\n' * 200_000
+    words = '",[{\\\n' * 600_000
     assert read_payload(json.dumps({"a": words, "b": [1] * 1_000}), ERRORS).chunks == (
         {"a": words, "b": [1] * 1_000},
     )

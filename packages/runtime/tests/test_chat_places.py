@@ -12,8 +12,9 @@ from packages.runtime.tests.chat_chunks import ERRORS, call, calls
 from packages.runtime.tests.effort import effort_of
 from psych_runtime.model.chat.reply.faults import Unreadable
 from psych_runtime.model.chat.reply.fragments import Fragment
+from psych_runtime.model.chat.reply.held_call import HeldCall
 from psych_runtime.model.chat.reply.names import GrowingName
-from psych_runtime.model.chat.reply.places import HeldCall, Places, Verdict
+from psych_runtime.model.chat.reply.places import Places, Verdict
 from psych_runtime.model.chat.reply.stream import ChatStream
 
 
@@ -110,11 +111,17 @@ class Plain:
         self.said: list[str] = []
 
     def place(self, fragment: Fragment, chunk: int) -> Verdict | int:
-        if any(self._repeats(fragment, number, chunk) for number in range(len(self.calls))):
+        at = self._continued(fragment)
+        fits = at is not None and (not fragment.name or fragment.name.startswith(str(self.calls[at].name)))
+        asked = [one.number for one in self.calls if not fits or one.number == at]
+        if any(self._repeats(fragment, number, chunk) for number in asked):
             return Verdict.REPEATS
+        return Verdict.OPENS if at is None else at
+
+    def _continued(self, fragment: Fragment) -> int | None:
         at = self._held(fragment)
         if self._opens(fragment, at):
-            return Verdict.OPENS
+            return None
         if at is None:
             same = (one.number for one in self.calls if fragment.id and one.id == fragment.id)
             at = next(same, len(self.calls) - 1 if self.calls else None)

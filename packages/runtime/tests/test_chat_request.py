@@ -106,6 +106,12 @@ def test_a_choice_of_tools_is_stated_when_it_is_one(choice: str, field: str) -> 
             id="a document's own keys are dropped, strict is stated",
         ),
         pytest.param(
+            {"$id": "urn:x", "properties": {"a": {"$ref": "urn:x"}}},
+            False,
+            '"parameters":{"$id":"urn:x","properties":{"a":{"$ref":"urn:x"}},"type":"object"}',
+            id="its name stays where a reference is resolved by it",
+        ),
+        pytest.param(
             {"properties": {"$id": {"type": "string"}}},
             False,
             '"parameters":{"properties":{"$id":{"type":"string"}},"type":"object"}',

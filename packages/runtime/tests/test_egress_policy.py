@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psych_runtime.egress.policy import AllOf, AllowAllEgress, DenyAllEgress, PublicOnly, judges_addresses
-from psych_runtime.egress.target import hop_of
+from psych_runtime.egress.target import hop_of, origin_of
 from psych_runtime_core.ports.egress import EgressDecision, EgressPolicy, EgressRequest, IPAddress
 from psych_runtime_core.scope import Scope
 
@@ -22,7 +22,8 @@ RESERVED, METADATA = "198.18.0.1", "169.254.169.254"
 
 
 def hop(url: str = "https://api.example.com/v1", *, configured: bool = False) -> EgressRequest:
-    return hop_of("GET", url, scope=Scope(tenant="acme"), purpose="tool", configured=configured)
+    origins = (origin_of(url),) if configured else ()
+    return hop_of("GET", url, scope=Scope(tenant="acme"), purpose="tool", configured=origins)
 
 
 async def decided(policy: EgressPolicy, request: EgressRequest, address: str = PUBLIC) -> EgressDecision:

@@ -20,7 +20,8 @@ SCOPE = Scope(tenant="acme")
 def hop(
     url: httpx2.URL | str, *, method: str = "GET", configured: bool = False, number: int = 0
 ) -> EgressRequest:
-    return hop_of(method, url, scope=SCOPE, purpose="tool", configured=configured, hop=number)
+    origins = (origin_of(url),) if configured else ()
+    return hop_of(method, url, scope=SCOPE, purpose="tool", configured=origins, hop=number)
 
 
 def test_a_hop_holds_all_that_a_policy_may_want_to_know() -> None:

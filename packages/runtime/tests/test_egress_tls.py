@@ -170,6 +170,22 @@ async def test_a_tunnel_that_failed_leaves_those_that_are_in_use() -> None:
         await transport.aclose()
 
 
+async def test_who_never_had_a_turn_makes_no_room_for_the_next() -> None:
+    async with https() as served, proxy(served.port) as proxied:
+        transport = HttpTransport(
+            proxy=ProxyConfig(url=f"http://127.0.0.1:{proxied.port}", enforces_policy=True),
+            ssl_context=trusting(),
+            connections=1,
+            timeouts=HttpTimeouts(pool=0.05),
+        )
+        async with transport.stream("GET", "https://api.example.com/", **ASKED):
+            for _ in range(3):
+                with pytest.raises(RequestFailed, match="no connection was free"):
+                    await transport.request("GET", "https://api.example.com/", **ASKED)
+        assert len(proxied.heads) == 1
+        await transport.aclose()
+
+
 async def test_a_hop_is_judged_though_a_proxy_carries_it() -> None:
     async with proxy(0) as proxied:
         policy = Policy(hops=False)

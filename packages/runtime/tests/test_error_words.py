@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psych_runtime.model.errors.replies import CallErrors, error_of_reply, in_band_error
-from psych_runtime.model.errors.words import cleaned, excerpt
+from psych_runtime.model.errors.words import cleaned, excerpt, size_to_read
 from psych_runtime_core.errors import ModelError, ModelErrorKind
 
 KEY = 'sk-proj-aB3/xY+9=="é'
@@ -130,8 +131,36 @@ def test_a_credential_that_cleaning_puts_together_is_masked() -> None:
     assert cleaned(f"key: {KEY[:5]}\x00{KEY[5:]}", (KEY,)) == "key: ***"
 
 
-def test_no_piece_of_a_credential_is_left_where_a_long_text_is_cut() -> None:
-    assert "sk" not in cleaned("<i>" * 21_843 + KEY, (KEY,))
+LONG_SPELLINGS: dict[str, tuple[str, str]] = {
+    "as it is": ("~", "~"),
+    "as bytes": ("€", "€"),
+    "in JSON": ("😀", "\\ud83d\\ude00"),
+    "in JSON in a URL": ("😀", "%5Cud83d%5Cude00"),
+    "in a URL, each character of JSON": ("~", "%5C%75%30%30%37%65"),
+    "in a URL in a URL": ("😀", "%25F0%259F%2598%2580"),
+    "in HTML, by number": ("~", "&#x0000007E;"),
+    "in HTML": ("|", "&VerticalLine;"),
+    "in HTML in a URL": ("`", "%26DiacriticalGrave%3B"),
+    "in HTML, the longest": ("∳", "&CounterClockwiseContourIntegral;"),
+}
+
+
+@pytest.mark.parametrize(("char", "spelled"), LONG_SPELLINGS.values(), ids=LONG_SPELLINGS)
+@pytest.mark.parametrize("beyond", [1, 2, 21], ids="{} bytes stand beyond".format)
+@pytest.mark.parametrize(
+    "size", [lambda _: 65_536, lambda secret: size_to_read([secret])], ids=["shown", "read"]
+)
+@pytest.mark.parametrize("hidden", ["<i>", "<!--é-->"])
+def test_no_piece_of_a_credential_is_left_where_a_long_error_is_cut(
+    char: str, spelled: str, beyond: int, size: Callable[[str], int], hidden: str
+) -> None:
+    """All before it is markup, which is not shown."""
+    secret, told = char * 40, spelled * 40
+    errors = CallErrors(provider="p", model="m", secrets=(secret,))
+    begins = size(secret) - len(told.encode()) + beyond
+    text = (hidden * begins).encode()[:begins].decode("utf-8", "ignore") + told
+    shown = cleaned(text, (secret,)), error_of_reply(500, {}, text.encode(), errors).message
+    assert not [words for words in shown if spelled in words or char * 2 in words]
 
 
 def test_a_credential_is_not_in_a_repr_and_an_empty_one_masks_nothing() -> None:

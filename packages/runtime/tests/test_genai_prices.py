@@ -15,7 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from psych_runtime.model.prices.genai import DEFAULT_PRICES, GenaiPrices
-from psych_runtime.model.prices.ids import spellings
+from psych_runtime.model.prices.ids import ids_of
 from psych_runtime.model.prices.pricing import compute_cost
 from psych_runtime_core.ports.prices import ModelPrice
 from psych_runtime_core.usage import Usage
@@ -105,7 +105,7 @@ def test_a_known_id_with_anything_behind_it_that_is_no_date_has_no_price(
     provider, text = known
     model = text + suffix
     seller = next(each for each in providers if each.id == provider)
-    assume(len(list(spellings(model))) == 1 and model.lower() not in sold(seller))
+    assume(len(list(ids_of(model))) == 1 and model.lower() not in sold(seller))
     assert not is_priced(provider, model)
 
 
@@ -114,7 +114,7 @@ def test_a_known_id_with_anything_before_it_has_no_price(known: tuple[str, str],
     provider, text = known
     model = prefix + text
     seller = next(each for each in providers if each.id == provider)
-    assume("/" not in prefix and not set(spellings(model)) & sold(seller))
+    assume("/" not in prefix and not set(ids_of(model)) & sold(seller))
     assert not is_priced(provider, model)
 
 
@@ -125,7 +125,7 @@ def test_a_known_id_with_a_date_has_its_price_unless_the_date_has_its_own(
     provider, text = known
     dated = f"{text}-{day.year:04}{day.month:02}{day.day:02}"
     seller = next(each for each in providers if each.id == provider)
-    assume(len(list(spellings(text))) == 1 and not set(list(spellings(dated))[:-1]) & sold(seller))
+    assume(len(list(ids_of(text))) == 1 and not set(list(ids_of(dated))[:-1]) & sold(seller))
     assert price(dated, provider) == price(text, provider)
 
 

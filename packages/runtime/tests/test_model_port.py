@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from packages.runtime.tests.model_calls import context, request
 from psych_runtime.testing.fake_model import FakeModel
 from psych_runtime_core.messages import UserMessage
-from psych_runtime_core.ports.model import ModelClient, ModelRequest
+from psych_runtime_core.ports.model import ModelCapabilities, ModelClient, ModelRequest
 
 HELLO = (UserMessage(content="hello"),)
 
@@ -63,3 +63,13 @@ def test_requests_and_contexts_are_values() -> None:
 def test_the_fake_model_is_a_client() -> None:
     client: ModelClient = FakeModel()
     assert client.provider == "fake"
+
+
+@pytest.mark.parametrize("form", ["none", "json", "schema"])
+def test_an_answer_is_bound_beside_tools_only_where_the_model_can(
+    form: Literal["none", "json", "schema"],
+) -> None:
+    alone = ModelCapabilities(structured_output=form)
+    beside = ModelCapabilities(structured_output=form, structured_with_tools=True)
+    assert (alone.bound(with_tools=False), alone.bound(with_tools=True)) == (form, "none")
+    assert (beside.bound(with_tools=False), beside.bound(with_tools=True)) == (form, form)

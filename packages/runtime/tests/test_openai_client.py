@@ -37,10 +37,10 @@ OF_ONE: dict[str, Any] = {"base_url": URL}
         pytest.param(
             {"base_url": f"{URL}/chat/completions/"}, f"give '{URL}'", id="the whole path, and a slash"
         ),
-        pytest.param({"api_key": ""}, "api_key is empty", id="an empty key"),
-        pytest.param({"api_key": SecretStr("")}, "api_key is empty", id="an empty secret"),
-        pytest.param({"api_key": "sk-1\n"}, "strip it", id="a key with the end of its line"),
-        pytest.param({"api_key": "sk-ü"}, "strip it", id="a key that no header carries"),
+        pytest.param({"api_key": ""}, "it is empty: give the key", id="an empty key"),
+        pytest.param({"api_key": SecretStr(" \n")}, "it is empty: give the key", id="a secret of blanks"),
+        pytest.param({"api_key": "sk-1\nsk-2"}, "api_key cannot be sent", id="a key of two lines"),
+        pytest.param({"api_key": "sk-ü"}, "it holds .* non-ASCII: give", id="a key that no header carries"),
         pytest.param(
             {"api_key": "k", "credential": "c", "secrets": Vault()}, "give one of them", id="two keys"
         ),
@@ -110,7 +110,11 @@ def test_it_makes_a_transport_of_its_own_or_takes_the_one_given() -> None:
 
 async def test_it_knows_the_models_that_the_provider_lists() -> None:
     async with serving(api_key="sk-1", query={"api-version": "1"}) as (stub, client):
-        stub.on("GET", "/v1/models", Reply(json={"data": [{"id": "a", "owned_by": "x"}, {"id": "b"}]}))
+        stub.on(
+            "GET",
+            "/v1/models",
+            Reply(json={"data": [{"id": "a", "owned_by": "x"}, {"name": "c"}, 5, {"id": "b"}]}),
+        )
         assert await client.known_models(context()) == ("a", "b")
         (seen,) = stub.requests
         assert (seen.params, seen.headers["authorization"]) == ([("api-version", "1")], "Bearer sk-1")

@@ -55,20 +55,20 @@ def chain(error: BaseException) -> str:
 
 
 KEYS: dict[str, tuple[object, ModelErrorKind, str]] = {
-    "a text": (KEY, PERMANENT, "gave str: give a ResolvedCredential"),
-    "an object": (object(), PERMANENT, "gave object: "),
-    "a plain secret": (credential(), PERMANENT, "its secret is of type str: give a SecretStr"),
-    "no secret": (credential(secret=None), PERMANENT, "its secret is of type NoneType"),
-    "a secret of a number": (credential(secret=SecretStr(5)), PERMANENT, "SecretStr of a text"),  # type: ignore[arg-type]  # as some do
+    "a text": (KEY, PERMANENT, "give a ResolvedCredential, not str"),
+    "an object": (object(), PERMANENT, "ResolvedCredential, not object"),
+    "a plain secret": (credential(), PERMANENT, "its secret has to be a SecretStr of a str"),
+    "no secret": (credential(secret=None), PERMANENT, "its secret has to be a SecretStr"),
+    "a secret of a number": (credential(secret=SecretStr(5)), PERMANENT, "SecretStr of a str"),  # type: ignore[arg-type]  # as some do
     "a secret that raises": (credential(secret=Unreadable("x")), PERMANENT, "RuntimeError"),
     "an identity without a hash": (
         credential([KEY], SecretStr(KEY)),
         PERMANENT,
-        "its identity is of type list",
+        "its identity has to be a str",
     ),
-    "no identity": (credential(None, SecretStr(KEY)), PERMANENT, "its identity is of type NoneType"),
+    "no identity": (credential(None, SecretStr(KEY)), PERMANENT, "its identity has to be a str"),
     "an empty secret": (credential(secret=SecretStr("")), AUTH, "it is empty"),
-    "a secret of two lines": (credential(secret=SecretStr(f"{KEY}\n")), AUTH, "no header carries"),
+    "a secret of two lines": (credential(secret=SecretStr(f"{KEY}\n{KEY}")), AUTH, "non-ASCII"),
     "an error": (RuntimeError(f"cannot open {KEY}"), PERMANENT, "could not be had: RuntimeError."),
     "an error that passes": (ConnectionError(KEY), TRANSIENT, "could not be had: ConnectionError."),
     "an error of a model": (ModelError(TRANSIENT, KEY, code=KEY), TRANSIENT, "ModelError."),

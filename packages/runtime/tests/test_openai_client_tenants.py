@@ -12,6 +12,7 @@ import anyio
 import pytest
 
 from packages.runtime.tests.client_scenes import (
+    ANSWERS,
     Vault,
     asked,
     context,
@@ -127,6 +128,19 @@ async def test_the_headers_of_a_trace_go_along_under_those_of_the_client() -> No
         assert seen["accept"] == "text/event-stream"
 
 
+@pytest.mark.parametrize("stored", ["sk-12345\n", " sk-12345\r\n", "\tsk-12345"])
+@pytest.mark.parametrize("named", [True, False], ids=["a name", "a fixed key"])
+async def test_blanks_around_a_key_are_no_part_of_it(stored: str, named: bool) -> None:
+    given: dict[str, Any] = (
+        {"credential": "main", "secrets": Vault(acme=stored)} if named else {"api_key": stored}
+    )
+    async with serving(**given) as (stub, client):
+        stub.on("POST", ANSWERS, Reply(status=401, json={"error": {"message": "bad key sk-12345."}}))
+        _, error = await failing(client)
+        assert stub.requests[0].headers["authorization"] == "Bearer sk-12345"
+    assert error.message.startswith("bad key ***. ")
+
+
 class Closed(Vault):
     """A vault that fails."""
 
@@ -145,7 +159,7 @@ class Closed(Vault):
             Closed(ConnectionError("away: sk-1")), ModelErrorKind.TRANSIENT, id="a vault that is away"
         ),
         pytest.param(Closed(KeyError("sk-1")), ModelErrorKind.PERMANENT, id="a vault that is broken"),
-        pytest.param(Vault(acme="sk-1\n"), ModelErrorKind.AUTH, id="a key with the end of its line"),
+        pytest.param(Vault(acme="sk-1\nsk-2"), ModelErrorKind.AUTH, id="a key of two lines"),
     ],
 )
 async def test_a_key_that_cannot_be_had_is_an_error_of_the_call(vault: Vault, kind: ModelErrorKind) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from psych_runtime.model.prices.ids import spellings
+from psych_runtime.model.prices.ids import ids_of
 from psych_runtime.model.prices.table import StaticPriceTable
 from psych_runtime_core.ports.prices import ModelPrice, PriceResolver
 
@@ -104,7 +104,7 @@ def test_a_date_that_is_known_comes_before_a_provider_that_has_none() -> None:
 @given(st.text(min_size=1, max_size=12) | st.sampled_from(["-mini", "-preview", ":free", "-2025", "-latest"]))
 def test_a_name_that_only_begins_like_a_known_one_has_no_price(suffix: str) -> None:
     model = f"gpt-5{suffix}"
-    assume(len(list(spellings(model))) == 1)
+    assume(len(list(ids_of(model))) == 1)
     assert found(table("gpt-5"), model) is None
 
 

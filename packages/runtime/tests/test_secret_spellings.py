@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from packages.runtime.tests.effort import effort_of
 from packages.runtime.tests.http_scenes import context_in, runtime_of
 from psych_runtime.model.errors.replies import CallErrors, error_of_reply
 from psych_runtime.secrets.in_memory import InMemorySecretResolver
@@ -35,6 +36,11 @@ def percents(text: str) -> str:
     return "".join(f"%{byte:02x}" for byte in text.encode())
 
 
+def bytewise(text: str) -> str:
+    """Each byte as Python and JavaScript show those that are no ASCII."""
+    return "".join(f"\\x{byte:02x}" for byte in text.encode())
+
+
 SPELLINGS: dict[str, Spell] = {
     "as it is": str,
     "in capitals": lambda text: text.upper() if len(text.upper()) == len(text) else text,
@@ -54,7 +60,10 @@ SPELLINGS: dict[str, Spell] = {
     "in HTML, by number": lambda text: "".join(f"&#{ord(char)};" for char in text),
     "in HTML, in hexadecimal": lambda text: "".join(f"&#x{ord(char):X};" for char in text),
     "in HTML in JSON": lambda text: json.dumps(html.escape(text))[1:-1],
-    "in the repr of bytes": lambda text: repr(text.encode("latin-1"))[2:-1] if text.isascii() else text,
+    "in the repr of bytes": lambda text: repr(text.encode())[2:-1],
+    "in the repr of bytes, each character": bytewise,
+    "in the repr of bytes, in JSON": lambda text: json.dumps(bytewise(text))[1:-1],
+    "as Latin-1, by number": lambda text: "".join(f"\\x{ord(c):02X}" if ord(c) < 256 else c for c in text),
 }
 
 
@@ -91,6 +100,7 @@ SPELL_ONE: list[Spell] = [
     str,
     escapes,
     percents,
+    bytewise,
     lambda char: f"&#{ord(char)};",
     lambda char: json.dumps(char, ensure_ascii=False)[1:-1],
 ]
@@ -106,10 +116,39 @@ def test_each_character_may_be_spelled_in_its_own_way(data: st.DataObject, secre
         assert Spellings({secret: "***"}).replaced(f"…{spelled}…") == "…***…"
 
 
-@given(st.text() | st.text(st.sampled_from("\\u00%4&#x;12a/\"'\ud83d\ude00")), plain)
-def test_a_text_without_the_secret_is_left_alone(text: str, secret: str) -> None:
-    replaced = Spellings({f"{secret}-{'s' * len(text)}": "***"}).replaced(text)
-    assert replaced == text
+def for_go(text: str) -> str:
+    """What stands between the quotes of JSON as Go writes it."""
+    return json.dumps(text)[1:-1].replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+WIRES: list[Spell] = [quote, html.escape, for_go, lambda text: json.dumps(text)[1:-1]]
+own_marks = st.sampled_from(["%41", "%2F", "\\n", "\\u0041", "&lt;", "&#65;", "%s", "\\", "&", '"', "/", "é"])
+
+
+@given(st.lists(st.sampled_from(WIRES), max_size=3), st.lists(own_marks, min_size=1, max_size=5))
+def test_a_secret_that_looks_like_a_spelling_is_found_behind_others(
+    wires: list[Spell], own: list[str]
+) -> None:
+    secret = spelled = f"-{'-'.join(own)}-"
+    for wire in wires:
+        spelled = wire(spelled)
+    assert Spellings({secret: "***"}).replaced(f"({spelled})") == "(***)"
+
+
+def test_what_a_secret_says_when_it_is_read_is_no_secret() -> None:
+    assert Spellings({"%41%42%43": "***"}).replaced("ABC %25 %41%42%43") == "ABC %25 ***"
+
+
+# No text below holds a Cyrillic letter, or spells one.
+others = st.text(st.characters(exclude_characters="жЖ"), min_size=1) | st.text(
+    st.sampled_from("\\u00%4&#x;12a/\"'\ud83d\ude00"), min_size=1
+)
+
+
+@given(st.data(), others)
+def test_a_text_without_the_secret_is_left_alone(data: st.DataObject, text: str) -> None:
+    secret = "ж" + data.draw(st.text(st.sampled_from("щю\\%&"), max_size=len(text) - 1))
+    assert Spellings({secret: "***"}).replaced(text) == text
 
 
 @pytest.mark.parametrize(
@@ -128,11 +167,29 @@ def test_where_secrets_overlap_nothing_of_them_is_left(
     assert Spellings({secret: f"<{len(secret)}>" for secret in secrets}).replaced(text) == shown
 
 
-@pytest.mark.parametrize("piece", ["\\", "%", "&", "&#", "%41", "\\u", "\\u0041", "&amp;", "%f0%9f", "a"])
+PIECES = ["\\", "%", "&", "&#", "%41", "\\u", "\\u0041", "&amp;", "%f0%9f", "a", "{}", "{} %25", "{}\\n&amp;"]
+
+
+@pytest.mark.parametrize("piece", PIECES)
+@pytest.mark.parametrize(
+    "secret", ["A" * 40 + "!", "pA%s&w0rd!", "C:\\%41"], ids=["bare", "marked", "spelling"]
+)
+def test_a_text_of_ten_times_the_length_takes_ten_times_the_work(piece: str, secret: str) -> None:
+    def cost(pieces: int) -> int:
+        text = piece.format(quote(secret)) * pieces
+        return effort_of(lambda: Spellings({secret: "***"}).replaced(text))
+
+    assert cost(2_000) <= 10 * 1.1 * cost(200)
+
+
+@pytest.mark.parametrize("piece", PIECES)
 def test_no_text_takes_long_to_search(piece: str) -> None:
-    text = piece * (1_000_000 // len(piece))
+    """Each mark of the secret for itself would be as many readings as there are sets of marks."""
+    secret = "p\\A%s&w0rd!"
+    text = piece.format(secret)
+    text *= 1_000_000 // len(text)
     begun = time.process_time()
-    assert Spellings({"A" * 40 + "!": "***"}).replaced(text) == text
+    Spellings({secret: "***"}).replaced(text)
     assert time.process_time() - begun < 3
 
 

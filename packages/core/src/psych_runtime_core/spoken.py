@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import cast
 
@@ -45,7 +45,7 @@ def payload_of(parts: Sequence[object]) -> Mapping[str, Json]:
             raise ValueError(f"a part {fault}")
     if not _heard(said):
         raise ValueError("the parts say nothing; give a text, a picture or a document")
-    plain = _adapter().dump_python(said, mode="json", exclude_defaults=False, exclude_none=True)
+    plain = _adapter().dump_python(said, mode="json", exclude_none=True)
     return {"message": cast("Json", plain)}
 
 
@@ -59,11 +59,11 @@ def kind_of_part(part: Part) -> InputKind:
     return "audio" if family == "audio" else "video" if family == "video" else "file"
 
 
-def refused_kinds(payload: Mapping[str, object], accepted: Iterable[InputKind]) -> tuple[InputKind, ...]:
+def refused_kinds(payload: Mapping[str, object], accepted: Sequence[InputKind]) -> tuple[InputKind, ...]:
     """The kinds of part in an input that are not among `accepted`."""
     content = content_of_input(payload)
     kinds = () if isinstance(content, str) else tuple(kind_of_part(part) for part in content)
-    return tuple(dict.fromkeys(kind for kind in kinds if kind not in set(accepted)))
+    return tuple(dict.fromkeys(kind for kind in kinds if kind not in accepted))
 
 
 def text_of_content(content: MessageContent) -> str:

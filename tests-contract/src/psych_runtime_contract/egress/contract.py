@@ -11,7 +11,7 @@ import pytest
 
 from psych_runtime.egress.judge import judged, judged_addresses
 from psych_runtime.egress.policy import AllOf, AllowAllEgress, DenyAllEgress
-from psych_runtime.egress.target import hop_of
+from psych_runtime.egress.target import hop_of, origin_of
 from psych_runtime_contract.egress.addresses import address_cases, wrapped_cases
 from psych_runtime_contract.egress.spellings import SPELLINGS
 from psych_runtime_contract.egress.stand_ins import Raising, Watched
@@ -41,7 +41,8 @@ class EgressContract(ABC):
 
     def hop(self, *, configured: bool = False, hop: int = 0) -> EgressRequest:
         """A hop to `url`."""
-        return hop_of("POST", self.url, scope=_SCOPE, purpose="tool", configured=configured, hop=hop)
+        origins = (origin_of(self.url),) if configured else ()
+        return hop_of("POST", self.url, scope=_SCOPE, purpose="tool", configured=origins, hop=hop)
 
     async def answers(self, policy: EgressPolicy) -> list[bool]:
         """Whether a policy lets each kind of hop through, and on each of them every address of the table."""

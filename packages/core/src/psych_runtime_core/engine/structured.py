@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from json import JSONDecodeError
+from typing import TypeAlias
 
 from psych_runtime_core.engine import wording
 from psych_runtime_core.engine.fenced import blocks, lines_of
@@ -36,7 +37,7 @@ class Misfit:
     faults: tuple[Violation, ...]
 
 
-Judged = Fit | Misfit
+Judged: TypeAlias = Fit | Misfit
 
 
 def judge_text(schema: Mapping[str, Json], text: str) -> Judged:
@@ -45,7 +46,7 @@ def judge_text(schema: Mapping[str, Json], text: str) -> Judged:
     if isinstance(read, Misfit):
         fenced = tuple(islice(blocks(lines_of(text)), 2))
         read = _read(fenced[0]) if len(fenced) == 1 else read
-    return _judged(schema, read.value) if isinstance(read, Fit) else read
+    return read if isinstance(read, Misfit) else _judged(schema, read)
 
 
 def judge_call(schema: Mapping[str, Json], arguments: Mapping[str, Json]) -> Judged:
@@ -91,10 +92,10 @@ def _wrapped(schema: Mapping[str, Json]) -> Mapping[str, Json]:
     }
 
 
-def _read(document: str) -> Judged:
+def _read(document: str) -> Json | Misfit:
     """The JSON value that `document` is, or why it is none."""
     try:
-        return Fit(freeze(decode_json(document, unique_keys=True), surrogates=True))
+        return freeze(decode_json(document, unique_keys=True), surrogates=True)
     except JSONDecodeError:
         return Misfit((_NO_JSON,))
     except NotJson as refused:

@@ -70,6 +70,10 @@ class ModelCapabilities:
     context_window: int | None = None
     max_output_tokens: int | None = None
 
+    def bound(self, *, with_tools: bool) -> Literal["none", "json", "schema"]:
+        """What an answer can be bound to while tools are offered, or while none are."""
+        return self.structured_output if self.structured_with_tools or not with_tools else "none"
+
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:

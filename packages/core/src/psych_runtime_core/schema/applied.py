@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from psych_runtime_core.jsonvalue import Json
 from psych_runtime_core.schema.document import Document, Schema
 
-Place = Literal[
+Place: TypeAlias = Literal[
     "here", "branch", "name", "member", "each member", "other members", "item", "each item", "other items"
 ]
 """The value itself (`branch`: as one of several), its members' names, or one, each, or the other children."""

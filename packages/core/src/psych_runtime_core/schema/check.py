@@ -9,10 +9,10 @@ from jsonschema_rs import ValidationError
 from psych_runtime_core.errors import BadSchema, pointer
 from psych_runtime_core.jsonvalue import Json, thaw
 from psych_runtime_core.schema.build import build, of_one_draft
-from psych_runtime_core.schema.cost import bounded
-from psych_runtime_core.schema.patterns import pattern_sizes
+from psych_runtime_core.schema.load import bounded
+from psych_runtime_core.schema.patterns import MAX_PATTERNS_BYTES, measured
 from psych_runtime_core.schema.size import depth
-from psych_runtime_core.schema.wording import fault
+from psych_runtime_core.schema.wording import NO_PATTERN, fault
 
 MAX_SCHEMA_DEPTH = 64
 
@@ -29,12 +29,19 @@ def check_schema(schema: Mapping[str, Json], *, object_root: bool = False) -> No
     if object_root and schema.get("type") != "object":
         raise BadSchema('the root must say "type": "object"')
     plain: dict[str, Any] = of_one_draft(thaw(schema))
+    found = measured(plain)
+    if found.refused is not None:
+        raise BadSchema(f"a pattern cannot be one {NO_PATTERN}", found.refused)
+    if found.too_large:
+        raise BadSchema(
+            f"its patterns have more than {MAX_PATTERNS_BYTES:,} bytes together once they are compiled: "
+            "use fewer, with less counted repetition, and let maxLength bound a length"
+        )
     try:
-        sizes = pattern_sizes(plain)
         build(plain)
         if "$defs" in plain:
             build(_using_every_definition(plain))
-        bounded(plain, sizes)
+        bounded(plain, found.sizes)
     except ValidationError as error:
         raise BadSchema(fault(error), tuple(error.instance_path)) from None
     except ValueError as error:

@@ -12,10 +12,11 @@ from jsonschema_rs import Draft202012Validator, ValidationError
 from psych_runtime_core.errors import Violation, pointer
 from psych_runtime_core.jsonvalue import Json, encode_json
 from psych_runtime_core.schema.build import build, of_one_draft, plain
-from psych_runtime_core.schema.cost import Cost, bounded
-from psych_runtime_core.schema.kept import Held, Kept
-from psych_runtime_core.schema.named import reading
-from psych_runtime_core.schema.patterns import pattern_sizes
+from psych_runtime_core.schema.load import Load, bounded
+from psych_runtime_core.schema.met import met
+from psych_runtime_core.schema.patterns import measured
+from psych_runtime_core.schema.recent import Held, Recent
+from psych_runtime_core.schema.rest import outline, without_patterns
 from psych_runtime_core.schema.sealed import sealed
 from psych_runtime_core.schema.size import Amounts, depth, has_blind_tag
 from psych_runtime_core.schema.survey import Survey
@@ -41,8 +42,9 @@ def violations(value: Json, schema: Mapping[str, Json], *, limit: int = 20) -> t
     """Where `value` does not fit `schema`, at most `limit` places, of a large value one; `()` when it fits.
 
     A lone surrogate counts as U+FFFD. A schema that cannot be built, or not be judged by in a bounded time,
-    refuses nothing: whoever published it without `check_schema` judges by it. A value that would take too
-    long is refused by one violation that says so.
+    refuses only what the rest of it does: the schema without its patterns, or its types and required members;
+    whoever published it without `check_schema` judges by all. A value that would take too long is refused by
+    one violation that says so.
     """
     judge = _judge(encode_json(schema))
     if judge is None:
@@ -62,27 +64,28 @@ class _Judge:
     schema: dict[str, Any]
     sizes: Sizes
     verdict: Draft202012Validator
-    cost: Cost
+    load: Load
 
     def takes_too_long(self, value: Json, amounts: Amounts) -> bool:
         """Whether judging `value` could take seconds."""
-        tagged = not (self.cost.tags and has_blind_tag(value, self.cost.tags))
-        load = self.cost.load if tagged else self.cost.blind
-        work: dict[str, int] = {unit: weight * getattr(amounts, unit) for unit, weight in load.items()}
+        tagged = not (self.load.tags and has_blind_tag(value, self.load.tags))
+        weights = self.load.usual if tagged else self.load.blind
+        work: dict[str, int] = {unit: weight * getattr(amounts, unit) for unit, weight in weights.items()}
         total = sum(work.values())
-        if total <= MAX_VISITS or "text" not in work:
-            return total > MAX_VISITS
-        rest = total - work["text"]
-        return rest > MAX_VISITS or rest + reading(self._survey, value, tagged=tagged) > MAX_VISITS
+        if total <= MAX_VISITS:
+            return False
+        left = MAX_VISITS - work["visits"]
+        found = met(self._survey, self.sizes, value, left) if left > 0 else None
+        return found is None or found > left
 
     def violations(self, value: Json, amounts: Amounts) -> Iterator[Violation]:
         """Where `value`, which does not fit, does not; the verdict is quick, since it keeps what it found."""
-        if self.cost.told is None or self._teller is None:
+        if self.load.told is None or self._teller is None:
             yield Violation("", _NOWHERE)
             return
         # The judge collects every error before it gives the first: a million wrong items would hold the
         # loop for ten seconds. Of a large value it is asked for the first error alone.
-        if self._tells_all(value, amounts, self.cost.told):
+        if self._tells_all(value, amounts, self.load.told):
             yield from map(_violation, self._teller.iter_errors(value))
             return
         try:
@@ -96,7 +99,7 @@ class _Judge:
         if amounts.values > MAX_JUDGED_WHOLE or errors > MAX_ERRORS:
             return False
         copied = amounts.length * (depth(value) + 1) * told
-        return errors * self.cost.said + copied // _COPIED <= MAX_SAID_BYTES
+        return errors * self.load.said + copied // _COPIED <= MAX_SAID_BYTES
 
     @cached_property
     def _survey(self) -> Survey:
@@ -111,7 +114,7 @@ class _Judge:
             return None
 
 
-_JUDGES: Kept[_Judge | None] = Kept(1_024, 128 * 1024 * 1024)
+_JUDGES: Recent[_Judge | None] = Recent(1_024, 128 * 1024 * 1024)
 # What a judge has in memory for each byte of its schema.
 _BYTES_A_BYTE = 16
 
@@ -121,16 +124,25 @@ def _judge(canonical: bytes) -> _Judge | None:
     held = _JUDGES.get(digest)
     if held is None:
         judge = _built(canonical)
-        patterns = sum(judge.sizes.values()) if judge is not None else 0
-        held = Held(judge, _BYTES_A_BYTE * len(canonical) + patterns)
+        programs = sum(judge.sizes.values()) if judge is not None else 0
+        held = Held(judge, _BYTES_A_BYTE * len(canonical) + programs)
         _JUDGES.put(digest, held)
     return held.value
 
 
 def _built(canonical: bytes) -> _Judge | None:
+    """The judge by a schema, but for patterns that cannot be built; where there is none, by its outline."""
     schema = of_one_draft(plain(canonical))
+    found = measured(schema)
+    if found.all:
+        judge = _judge_by(schema, found.sizes)
+    else:
+        judge = _judge_by(without_patterns(schema, found.sizes), found.sizes)
+    return judge or _judge_by(outline(schema), {})
+
+
+def _judge_by(schema: Any, sizes: Sizes) -> _Judge | None:
     try:
-        sizes = pattern_sizes(schema)
         return _Judge(schema, sizes, build(schema), bounded(schema, sizes))
     except ValueError:
         return None

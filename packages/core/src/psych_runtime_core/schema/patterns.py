@@ -1,6 +1,7 @@
 """How large the patterns of a schema are once they are compiled."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from jsonschema_rs import Draft202012Validator, RegexOptions
@@ -8,43 +9,64 @@ from jsonschema_rs import Draft202012Validator, RegexOptions
 from psych_runtime_core.jsonvalue import Json
 from psych_runtime_core.schema.document import DATA, SCHEMAS_BY_NAME
 
-# Some five thousand characters of ASCII counted out, or one in eight of any letters.
-MAX_PATTERN_BYTES = 512 * 1024
-MAX_PATTERNS_BYTES = 2 * 1024 * 1024
+# What the linear engine builds at most by itself: a title of five thousand characters of any script.
+MAX_PATTERN_BYTES = 10 * 1024 * 1024
+# Of distinct patterns; a MiB is built in ten milliseconds, four times over.
+MAX_PATTERNS_BYTES = 32 * 1024 * 1024
 # What one pattern keeps of the texts it read, beside its program.
 _READ_BYTES = 256 * 1024
-_STEPS: tuple[int, ...] = tuple(1 << power for power in range(6, 20))
+_STEPS: tuple[int, ...] = (*(4_096 << power for power in range(0, 12, 2)), MAX_PATTERN_BYTES)
 
 OPTIONS = RegexOptions(size_limit=MAX_PATTERN_BYTES, dfa_size_limit=_READ_BYTES)
 
 
-def pattern_sizes(schema: Mapping[str, Any]) -> dict[str, int]:
-    """The size of each pattern of `schema`, in bytes; a `ValueError` if all are too large together.
+@dataclass(slots=True)
+class Patterns:
+    """The patterns of a schema that can be built, by their bytes; and where the first is that cannot."""
 
-    One that cannot be built has none.
-    """
-    sizes: dict[str, int] = {}
+    sizes: dict[str, int] = field(default_factory=dict[str, int])
+    refused: tuple[str | int, ...] | None = None
+    too_large: bool = False
+    """They have too many bytes together; then the rest was not tried."""
+
+    @property
+    def all(self) -> bool:
+        """Whether every pattern can be built."""
+        return self.refused is None and not self.too_large
+
+
+def measured(schema: Mapping[str, Any]) -> Patterns:
+    """What the patterns of `schema` come to, each counted once."""
+    found = Patterns()
+    tried: set[str] = set()
     total = 0
-    for pattern in _patterns(schema):
-        if pattern not in sizes:
-            sizes[pattern] = _size(pattern)
-        total += sizes[pattern]
+    for place, pattern in _patterns(schema):
+        if pattern in tried:
+            continue
+        tried.add(pattern)
+        if (size := _size(pattern)) is not None:
+            found.sizes[pattern] = size
+        elif found.refused is None:
+            found.refused = place
+        total += size or _tried(pattern)
         if total > MAX_PATTERNS_BYTES:
-            raise ValueError(
-                f"its patterns have more than {MAX_PATTERNS_BYTES:,} bytes together once they are compiled: "
-                "use fewer, with less counted repetition, and let maxLength bound a length"
-            )
-    return sizes
+            found.sizes.pop(pattern, None)
+            found.too_large = True
+            break
+    return found
 
 
-def _size(pattern: str) -> int:
-    """Up to twice the bytes that it has: tried, since the judge says only whether it fits. A long one has
-    hardly fewer than its text.
+def _size(pattern: str) -> int | None:
+    """The bytes that it has, to the next step: tried, since the judge says only whether it fits. A long one
+    has hardly fewer than its text.
     """
-    if not _fits(pattern, MAX_PATTERN_BYTES):
-        return 0
-    tried = (limit for limit in _STEPS if limit >= len(pattern) // 2 and _fits(pattern, limit))
-    return next(tried, MAX_PATTERN_BYTES)
+    return next((limit for limit in _STEPS if limit >= len(pattern) // 2 and _fits(pattern, limit)), None)
+
+
+def _tried(pattern: str) -> int:
+    """What trying one counts that cannot be built: at most all that is tried, if it can be read."""
+    # A line of its own, so that no comment of the pattern goes on.
+    return MAX_PATTERN_BYTES if _fits(f"(?:{pattern}\n){{0}}", MAX_PATTERN_BYTES) else _STEPS[0]
 
 
 def _fits(pattern: str, limit: int) -> bool:
@@ -57,19 +79,19 @@ def _fits(pattern: str, limit: int) -> bool:
     return True
 
 
-def _patterns(schema: Json) -> Iterator[str]:
-    left: list[Json] = [schema]
+def _patterns(schema: Json) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    left: list[tuple[tuple[str | int, ...], Json]] = [((), schema)]
     while left:
-        node = left.pop()
+        place, node = left.pop()
         if isinstance(node, list):
-            left += node
+            left += (((*place, index), item) for index, item in enumerate(node))
         elif isinstance(node, Mapping):
             for keyword, held in node.items():
                 if keyword == "pattern" and isinstance(held, str):
-                    yield held
+                    yield (*place, keyword), held
                 elif keyword == "patternProperties" and isinstance(held, Mapping):
-                    yield from held
+                    yield from (((*place, keyword, pattern), pattern) for pattern in held)
                 if keyword in SCHEMAS_BY_NAME and isinstance(held, Mapping):
-                    left += held.values()
+                    left += (((*place, keyword, name), item) for name, item in held.items())
                 elif keyword not in DATA:
-                    left.append(held)
+                    left.append(((*place, keyword), held))

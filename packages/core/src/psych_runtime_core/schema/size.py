@@ -75,7 +75,11 @@ class Amounts:
 
     @cached_property
     def _long(self) -> list[bytes]:
-        return _LONG_NUMBER.findall(self._frame)
+        return [number for number in _LONG_NUMBER.findall(self._frame) if not _is_64_bits(number)]
+
+
+def _is_64_bits(number: bytes) -> bool:
+    return len(number) == _LONG and number.isdigit() and int(number) < 2**63
 
 
 def written(number: bytes) -> int:

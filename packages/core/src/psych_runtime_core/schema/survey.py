@@ -72,6 +72,10 @@ class Survey:
         found = self._weights.get(unit, {})
         return lambda schema: found.get(id(schema), 0)
 
+    def weights_of(self, identity: int) -> Mapping[Unit, int]:
+        """What the schema of that identity weighs for each unit."""
+        return {unit: found[identity] for unit, found in self._weights.items() if identity in found}
+
     @cached_property
     def _weights(self) -> Mapping[Unit, Mapping[int, int]]:
         found: dict[Unit, dict[int, int]] = {}

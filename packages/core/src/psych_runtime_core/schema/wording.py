@@ -11,6 +11,10 @@ from psych_runtime_core.schema.sealed import unsealed
 
 MAX_SHOWN_VALUE = 200
 MAX_MESSAGE = 1_000
+NO_PATTERN = (
+    "of linear time and bounded size: write it without look-around and back-references, with less counted "
+    "repetition, and let maxLength bound a length"
+)
 
 
 def said(error: ValidationError) -> str:
@@ -33,10 +37,7 @@ def message(error: ValidationError) -> str:
 def fault(error: ValidationError) -> str:
     """What is wrong with a schema, and what to write instead."""
     if error.kind.name == "format":
-        return (
-            f"{said(error)} of linear time and bounded size: write it without look-around and "
-            "back-references, with less counted repetition, and let maxLength bound a length"
-        )
+        return f"{said(error)} {NO_PATTERN}"
     if error.kind.name == "$ref":
         return f"a reference does not resolve inside the document: {error.message}"
     return said(error)

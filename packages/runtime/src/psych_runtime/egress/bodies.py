@@ -19,6 +19,7 @@ from psych_runtime.egress.codings import (
 )
 from psych_runtime.egress.headers import EVENT_STREAM
 from psych_runtime.egress.hop import Hop
+from psych_runtime.egress.pace import Pace
 from psych_runtime_core.errors import RequestFailed, ResponseTooLarge
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class Body(httpx2.AsyncByteStream):
     def __init__(self, passage: Passage, decoder: Decoder | None, max_bytes: int | None) -> None:
         self._passage, self._decoder, self._max = passage, decoder, max_bytes
         self._pieces: Iterator[bytes] = iter(())
-        self._given = 0
+        self._pace = Pace(_PIECES_IN_A_ROW)
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
@@ -106,9 +107,7 @@ class Body(httpx2.AsyncByteStream):
     async def _as_it_came(self) -> bytes:
         """The next bytes of a body that is not packed."""
         hop = self._passage.hop
-        self._given += 1
-        if self._given % _PIECES_IN_A_ROW == 0:
-            await anyio.lowlevel.checkpoint()
+        await self._pace.step()
         while not (data := await self._passage.more()):
             if data is None:
                 raise StopAsyncIteration

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 from psych_runtime.egress.unpackers import (
     UNPACKING_ERRORS,
@@ -15,8 +15,6 @@ from psych_runtime.egress.unpackers import (
     zstd,
     zstd_frame,
 )
-
-T = TypeVar("T")
 
 PIECE_BYTES = 1024 * 1024
 MAX_STACKED = 2
@@ -158,18 +156,32 @@ def _inflate(head: bytes) -> Unpacker | None:
     return Inflater(zlib.MAX_WBITS if framed else -zlib.MAX_WBITS)
 
 
-def _always(made: Callable[[], T]) -> Callable[[bytes], T]:
-    """The same, whatever comes next."""
-    return lambda head: made()  # noqa: ARG005 - of its kind
+def _gunzip(_head: bytes) -> Unpacker:
+    return Inflater(zlib.MAX_WBITS | 16)
 
 
-_ends, _goes_on = _always(lambda: False), _always(lambda: True)
-_gunzip = _always(lambda: Inflater(zlib.MAX_WBITS | 16))
+def _unbrotli(_head: bytes) -> Unpacker:
+    return Brotli()
 
-_CODINGS = {"gzip": _Coding(_gunzip, _gzip_goes_on), "deflate": _Coding(_inflate, _ends)}
+
+def _unzstd(_head: bytes) -> Unpacker:
+    return zstd_frame()
+
+
+def _one(_head: bytes) -> bool:
+    """No member follows another."""
+    return False
+
+
+def _many(_head: bytes) -> bool:
+    """Whatever follows a member is one."""
+    return True
+
+
+_CODINGS = {"gzip": _Coding(_gunzip, _gzip_goes_on), "deflate": _Coding(_inflate, _one)}
 if brotli is not None:
-    _CODINGS["br"] = _Coding(_always(Brotli), _ends)
+    _CODINGS["br"] = _Coding(_unbrotli, _one)
 if zstd is not None:
-    _CODINGS["zstd"] = _Coding(_always(zstd_frame), _goes_on)
+    _CODINGS["zstd"] = _Coding(_unzstd, _many)
 
 INSTALLED = tuple(_CODINGS)

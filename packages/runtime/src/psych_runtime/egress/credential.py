@@ -60,20 +60,31 @@ class CredentialBinding:
         return True
 
     def value(self, credential: ResolvedCredential) -> str:
-        """What the header says. `ValueError`, which does not show it, for a secret no header can carry.
-
-        Blanks around a secret, such as the line end of the file it was read from, are no part of it.
-        """
-        secret = credential.secret.get_secret_value().strip(_BLANKS)
-        fault = "" if fits_a_header(secret) else f"it holds {UNFIT}"
-        if not secret:
-            fault = "it is empty"
-        if fault:
+        """What the header says. `ValueError`, which does not show it, for a secret no header can carry."""
+        try:
+            secret = sent_form(credential.secret)
+        except ValueError as fault:
             raise ValueError(
                 f"the credential of {self.origin} cannot be sent in the header {self.header}: {fault}; "
                 "store the secret anew"
-            )
+            ) from None
         return f"{self.scheme} {secret}" if self.scheme else secret
+
+
+def sent_form(secret: SecretStr) -> str:
+    """A secret as a header carries it. `ValueError`, which does not show it, for one that none can carry."""
+    text = without_blanks(secret)
+    if not fits_a_header(text):
+        raise ValueError(f"it holds {UNFIT}")
+    return text
+
+
+def without_blanks(secret: SecretStr) -> str:
+    """A secret without what is around it, such as the line end of its file. `ValueError` for an empty one."""
+    text = secret.get_secret_value().strip(_BLANKS)
+    if not text:
+        raise ValueError("it is empty")
+    return text
 
 
 async def resolved(resolve: Resolve, origin: str) -> ResolvedCredential:
@@ -82,10 +93,10 @@ async def resolved(resolve: Resolve, origin: str) -> ResolvedCredential:
     `RequestFailed` where it cancels itself or would end the process, `ValueError` for what is none.
     """
     try:
-        return await verdict_of(resolve, _credential, inf)
+        return await verdict_of(resolve, credential_of, inf)
     except NoVerdict as none:
         cause = none.__cause__
-    if isinstance(cause, _NoCredential):
+    if isinstance(cause, NoCredential):
         raise ValueError(f"the credential of {origin} is none: {cause}")
     if isinstance(cause, Exception):
         raise cause
@@ -94,18 +105,19 @@ async def resolved(resolve: Resolve, origin: str) -> ResolvedCredential:
     raise RequestFailed(origin, "connect", detail, sent=False)
 
 
-class _NoCredential(Exception):
-    """It says what to give."""
+class NoCredential(Exception):
+    """What was given is none. It says what to give."""
 
 
-def _credential(found: object) -> ResolvedCredential:
+def credential_of(found: object) -> ResolvedCredential:
+    """The credential that the consumer's code gave. Raises `NoCredential`."""
     if not isinstance(found, ResolvedCredential):
-        raise _NoCredential(f"give a ResolvedCredential, not {type(found).__name__}")
+        raise NoCredential(f"give a ResolvedCredential, not {type(found).__name__}")
     identity, secret = cast("tuple[object, object]", (found.identity, found.secret))
     if not isinstance(identity, str):
-        raise _NoCredential("its identity has to be a str")
+        raise NoCredential("its identity has to be a str")
     if not isinstance(secret, SecretStr) or not isinstance(cast("object", secret.get_secret_value()), str):
-        raise _NoCredential("its secret has to be a SecretStr of a str")
+        raise NoCredential("its secret has to be a SecretStr of a str")
     return found
 
 

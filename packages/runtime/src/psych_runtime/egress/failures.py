@@ -25,13 +25,13 @@ class _Row(NamedTuple):
     phase: Phase
     detail: str
     """With the seconds of the timeout in their place; empty where an error is in words of ours already."""
-    timeout: str | None = None
+    timed: bool = False
 
 
 _TABLE = (
-    _Row(httpcore2.ConnectTimeout, "connect", "no connection came about within {} s", "connect"),
-    _Row(httpcore2.WriteTimeout, "write", "nothing could be written for {} s", "write"),
-    _Row(httpcore2.ReadTimeout, "read", "nothing came for {} s", "read"),
+    _Row(httpcore2.ConnectTimeout, "connect", "no connection came about within {} s", timed=True),
+    _Row(httpcore2.WriteTimeout, "write", "nothing could be written for {} s", timed=True),
+    _Row(httpcore2.ReadTimeout, "read", "nothing came for {} s", timed=True),
     _Row(httpcore2.ProxyError, "connect", _PROXY),
     _Row(httpcore2.RemoteProtocolError, "read", _NO_HTTP),
     _Row(h11.RemoteProtocolError, "read", _NO_HTTP),
@@ -65,21 +65,18 @@ def failure(error: Exception, progress: Progress) -> RequestFailed | ValueError:
             "Content-Length and no Transfer-Encoding"
         )
     row = next(row for row in _TABLE if isinstance(error, row.error))
-    if row.timeout:
-        detail = row.detail.format(f"{progress.timeouts.get(row.timeout) or 0:g}")
+    if row.timed:
+        detail = row.detail.format(f"{progress.timeouts.get(row.phase) or 0:g}")
     else:
         detail = f"{_words(row, str(error))} after {progress.seconds:.3g} s"
-    timed_out = row.timeout is not None
-    return RequestFailed(progress.origin, row.phase, detail, sent=progress.sent, timed_out=timed_out)
+    return RequestFailed(progress.origin, row.phase, detail, sent=progress.sent, timed_out=row.timed)
 
 
 def _words(row: _Row, told: str) -> str:
     """What an error means, which of its own words tell without being repeated."""
-    match row.detail:
-        case "":
-            return told
-        case detail if detail == _PROXY:
-            status = _STATUS.match(told)
-            return f"the proxy answered {status[0]}" if status else detail
-        case detail:
-            return next((words for begins, words in _ENDS.items() if told.startswith(begins)), detail)
+    if not row.detail:
+        return told
+    if row.detail == _PROXY:
+        status = _STATUS.match(told)
+        return f"the proxy answered {status[0]}" if status else _PROXY
+    return next((words for begins, words in _ENDS.items() if told.startswith(begins)), row.detail)

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import httpx2
 
 EVENT_STREAM = "text/event-stream"
+UNFIT = "CR, LF, NUL, another control character or non-ASCII"
+"""What `fits_a_header` finds none of."""
 
 _DEFAULTS = {"accept": "*/*", "user-agent": f"psych-runtime/{version('psych-runtime-core')}"}
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -28,9 +30,6 @@ def checked(headers: Mapping[str, str]) -> dict[str, str]:
         if not fits_a_header(value):
             raise ValueError(f"the value of the header {name} holds {UNFIT}: encode it first")
     return dict(headers)
-
-
-UNFIT = "CR, LF, NUL, another control character or non-ASCII"
 
 
 def fits_a_header(value: str) -> bool:

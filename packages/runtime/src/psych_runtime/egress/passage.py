@@ -57,17 +57,6 @@ class Passage:
         self._turn = "here"
         return True
 
-    async def _await_turn(self, pool: SharedPool) -> None:
-        self._pools.tell_of_wait()
-        self._turn, seconds = "awaited", self._timeouts.steps.get("pool")
-        try:
-            with anyio.fail_after(seconds):
-                await pool.turns.acquire_on_behalf_of(self)
-        except TimeoutError:
-            detail = _no_turn(pool, seconds)
-            raise RequestFailed(self.origin, "connect", detail, sent=False, timed_out=True) from None
-        self._turn = "here"
-
     async def send(self, request: httpcore2.Request) -> httpcore2.Response:
         """The head of the reply."""
         assert self._pool is not None
@@ -106,10 +95,6 @@ class Passage:
                 detail = _no_turn(self._pool, total)
             raise RequestFailed(self.origin, "total", detail, sent=self.hop.sent, timed_out=True)
 
-    def _failure(self, error: Exception) -> RequestFailed | ValueError:
-        hop = self.hop
-        return failure(error, Progress(self.origin, hop.sent, hop.seconds, self._timeouts.steps))
-
     async def end(self, error: BaseException | None = None) -> None:
         """Let go of everything, and tell of it. Only the first call counts."""
         if self._ended:
@@ -122,14 +107,31 @@ class Passage:
         finally:
             self._auditor.ended(self.hop, error)
 
+    def _failure(self, error: Exception) -> RequestFailed | ValueError:
+        hop = self.hop
+        return failure(error, Progress(self.origin, hop.sent, hop.seconds, self._timeouts.steps))
+
+    async def _await_turn(self, pool: SharedPool) -> None:
+        self._pools.tell_of_wait()
+        self._turn, seconds = "awaited", self._timeouts.steps.get("pool")
+        try:
+            with anyio.fail_after(seconds):
+                await pool.turns.acquire_on_behalf_of(self)
+        except TimeoutError:
+            detail = _no_turn(pool, seconds)
+            raise RequestFailed(self.origin, "connect", detail, sent=False, timed_out=True) from None
+        self._turn = "here"
+
     async def _leave_pool(self, error: BaseException | None = None) -> None:
         pool, self._pool = self._pool, None
         if pool is None:
             return
-        if self._turn == "here":
+        used = self._turn == "here"
+        if used:
             pool.turns.release_on_behalf_of(self)
         self._turn = "none"
-        await self._pools.give_back(pool, retire=_is_stuck(error, pool))
+        # Who never had a turn knows nothing of the connections.
+        await self._pools.give_back(pool, retire=used and _is_stuck(error, pool))
 
     async def _let_go(self) -> None:
         if self._reply is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass
 
-from psych_runtime.egress.credential import Resolve
+from psych_runtime.egress.credential import Resolve, without_blanks
 from psych_runtime.egress.target import origin_of
 from psych_runtime_core.errors import AccessDenied
 from psych_runtime_core.ports.secrets import ResolvedCredential
@@ -35,7 +35,10 @@ class ProxyConfig:
 
 def proxy_headers(credential: ResolvedCredential) -> dict[str, str]:
     """What a proxy wants to see with each request, for a secret of the form `user:password`."""
-    secret = credential.secret.get_secret_value().strip()
-    if not secret:
-        raise ValueError("the credential of the proxy is empty: store user:password")
+    try:
+        secret = without_blanks(credential.secret)
+    except ValueError as fault:
+        raise ValueError(
+            f"the credential of the proxy cannot be sent: {fault}; store user:password"
+        ) from None
     return {"Proxy-Authorization": f"Basic {base64.b64encode(secret.encode()).decode()}"}

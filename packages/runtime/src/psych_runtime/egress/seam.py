@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 import httpcore2
@@ -76,7 +76,14 @@ class Seam(httpx2.AsyncBaseTransport):
         """The question to the policy. `AccessDenied`, told of as any refusal, where there is none to ask."""
         caller = self._caller
         try:
-            asked = hop_of(method, url, scope=caller.scope, purpose=caller.purpose, configured=True, hop=hop)
+            return hop_of(
+                method,
+                url,
+                scope=caller.scope,
+                purpose=caller.purpose,
+                configured=caller.configured,
+                hop=hop,
+            )
         except AccessDenied as error:
             nowhere = EgressRequest(
                 scope=caller.scope,
@@ -90,7 +97,6 @@ class Seam(httpx2.AsyncBaseTransport):
             )
             self._ground.auditor.ended(Hop(nowhere), error)
             raise
-        return replace(asked, configured=asked.configured and asked.origin in caller.configured)
 
     def _under(self, asked: EgressRequest) -> Mapping[str, str]:
         """What the transport lays under the caller's headers. It is the consumer's code that says."""

@@ -7,9 +7,9 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import NamedTuple, cast
 
-import anyio.lowlevel
 import httpx2
 
+from psych_runtime.egress.pace import Pace
 from psych_runtime_core.errors import ResponseTooLarge
 
 # It takes a mark of byte order off the beginning, in however many pieces that comes.
@@ -38,13 +38,11 @@ async def server_events(
     source = httpx2.EventSource(_Rewrapped(text, origin), max_event_size=max_event_bytes)
     told = cast("AsyncGenerator[httpx2.ServerSentEvent, None]", aiter(source))
     async with aclosing(text.chunks), aclosing(told) as events:
+        pace = Pace(_EVENTS_IN_A_ROW)
         try:
-            given = 0
             async for event in events:
                 yield ServerEvent(event.event, event.data, whole=not text.ended)
-                given += 1
-                if given % _EVENTS_IN_A_ROW == 0:
-                    await anyio.lowlevel.checkpoint()
+                await pace.step()
         except httpx2.SSEError:
             raise ResponseTooLarge(origin, max_event_bytes) from None
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from dataclasses import replace
 from ipaddress import IPv6Address
 from typing import TYPE_CHECKING
 
@@ -24,13 +26,14 @@ def hop_of(
     *,
     scope: Scope,
     purpose: EgressPurpose,
-    configured: bool = False,
+    configured: Collection[str] = (),
     hop: int = 0,
 ) -> EgressRequest:
     """What a policy is asked about; `AccessDenied` for a URL that none is asked about.
 
     `host` is the name without the dot that may end it, an IPv6 address in its shortest form: one place has
-    one spelling. `url` keeps what is sent.
+    one spelling. `url` keeps what is sent. `configured` are the origins that the caller was set up with, of
+    which nobody may be led to one.
     """
     read = _read(url)
     scheme, host, port = _place(read)
@@ -42,12 +45,11 @@ def hop_of(
         scheme=scheme,
         host=host,
         port=port,
-        configured=configured and hop == 0,
         hop=hop,
     )
     if read.userinfo:
         raise AccessDenied(request.origin, "a URL carries no user and password: send them in a header")
-    return request
+    return replace(request, configured=hop == 0 and request.origin in configured)
 
 
 def origin_of(url: httpx2.URL | str) -> str:

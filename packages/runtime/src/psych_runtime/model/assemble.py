@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from psych_runtime.model.answer_parts import OpenCall, OpenText, TextLike, media_part
+from psych_runtime.model.errors.table import advice
 from psych_runtime.model.values import MAX_VALUES, too_many
 from psych_runtime_core.arguments import MAX_ARGUMENTS_BYTES
 from psych_runtime_core.errors import ModelError, ModelErrorKind, NotJson
@@ -48,7 +49,7 @@ class Assembly:
     """Takes the events of one stream, one by one. `call_id` gives the id of the n-th call, from 0.
 
     Sizes are of JSON in UTF-8: 2 MiB for an answer without its media, 1 MiB for the arguments of a call, 20
-    MiB for one media; 256 calls; 16,384 values in each piece of private matter. The event that goes over a
+    MiB for one media; 256 calls; 131,072 values in each piece of private matter. The event that goes over a
     bound raises `answer_too_large`, so a stream can be closed there.
     """
 
@@ -86,7 +87,7 @@ class Assembly:
     def finish(self) -> Answer:
         """The whole reply. Raises the transient `ModelError` `truncated` if the stream had no end."""
         if self._done is None:
-            raise _broken("truncated", "the stream stopped without a StreamDone")
+            raise _broken("truncated", "The stream stopped without a StreamDone")
         parts = tuple(
             part.finished() if isinstance(part, OpenText | OpenCall) else part for part in self._parts
         )
@@ -109,7 +110,7 @@ class Assembly:
         if delta.index == len(self._calls):
             self._begin_call(delta)
         elif not 0 <= delta.index < len(self._calls):
-            raise _broken("malformed_event", f"call {delta.index} came before call {len(self._calls)}")
+            raise _broken("malformed_event", f"Call {delta.index} came before call {len(self._calls)}")
         call = self._calls[delta.index]
         if call.provider_id is None and delta.id is not None:
             self._count(delta.id)
@@ -123,7 +124,7 @@ class Assembly:
 
     def _begin_call(self, delta: ToolCallDelta) -> None:
         if not delta.name:
-            raise _broken("nameless_call", f"call {delta.index} began without the name of a tool")
+            raise _broken("nameless_call", f"Call {delta.index} began without the name of a tool")
         if len(self._calls) == MAX_CALLS:
             raise _too_large(f"it has over {MAX_CALLS} tool calls")
         self._count(delta.name)
@@ -170,7 +171,7 @@ class Assembly:
 
 
 def _broken(code: str, what: str) -> ModelError:
-    return ModelError(ModelErrorKind.TRANSIENT, f"{what}; the call can be made again", code=code)
+    return _told(ModelErrorKind.TRANSIENT, what, code)
 
 
 def _lawless(what: str) -> ModelError:
@@ -178,5 +179,9 @@ def _lawless(what: str) -> ModelError:
 
 
 def _too_large(what: str) -> ModelError:
-    message = f"the answer is too large: {what}; ask for less at a time"
-    return ModelError(ModelErrorKind.PERMANENT, message, code="answer_too_large")
+    return _told(ModelErrorKind.PERMANENT, f"The answer is too large: {what}", "answer_too_large")
+
+
+def _told(kind: ModelErrorKind, what: str, code: str) -> ModelError:
+    cure = advice(kind, code).format(provider="the provider")
+    return ModelError(kind, f"{what}. {cure}", code=code)

@@ -60,23 +60,18 @@ class ByModel:
 
     def client_for(self, model: str) -> ModelClient:
         """The client that is asked for `model`. Raises `ModelError` `model_not_found` for no one's."""
-        if model in self._clients and not model.endswith("*"):
-            return self._clients[model]
-        for beginning in self._beginnings:
-            if model.startswith(beginning):
-                return self._clients[f"{beginning}*"]
-        raise self._unknown(model)
+        client = self._found(model)
+        if client is None:
+            raise self._unknown(model)
+        return client
 
     def provider_of(self, model: str) -> str:
         return provider_of(self.client_for(model), model)
 
     def capabilities(self, model: str) -> ModelCapabilities:
         """Those that the model's client names; the defaults for a model that nobody is asked for."""
-        try:
-            client = self.client_for(model)
-        except ModelError:
-            return ModelCapabilities()
-        return client.capabilities(model)
+        client = self._found(model)
+        return ModelCapabilities() if client is None else client.capabilities(model)
 
     async def known_models(self, context: ModelCallContext) -> Sequence[str]:
         """The models of each client that it would be asked for; `()` as soon as one of them cannot say."""
@@ -85,7 +80,7 @@ class ByModel:
             known = await client.known_models(context)
             if not known:
                 return ()
-            found.update(dict.fromkeys(model for model in known if self._asks(client, model)))
+            found.update(dict.fromkeys(model for model in known if self._found(model) is client))
         return tuple(found)
 
     async def stream(
@@ -95,11 +90,13 @@ class ByModel:
             async for event in events:
                 yield event
 
-    def _asks(self, client: ModelClient, model: str) -> bool:
-        try:
-            return self.client_for(model) is client
-        except ModelError:
-            return False
+    def _found(self, model: str) -> ModelClient | None:
+        if model in self._clients and not model.endswith("*"):
+            return self._clients[model]
+        for beginning in self._beginnings:
+            if model.startswith(beginning):
+                return self._clients[f"{beginning}*"]
+        return None
 
     def _unknown(self, model: str) -> ModelError:
         names = ", ".join(sorted(self._clients))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from asyncio import CancelledError
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Any
 
 from pydantic import SecretStr
 
@@ -23,7 +21,9 @@ from psych_runtime.model.chat.headers import Headers, headers_for, private_value
 from psych_runtime.model.chat.request.encode import encode_request
 from psych_runtime.model.chat.request.limits import Unsendable
 from psych_runtime.model.chat.request.messages import Terms
+from psych_runtime.model.decoding import decoded
 from psych_runtime.model.errors.replies import CallErrors
+from psych_runtime.model.shapes import items, members
 from psych_runtime.verdicts import is_cancellation
 from psych_runtime_core.errors import AccessDenied, ModelErrorKind
 from psych_runtime_core.messages import ModelSource
@@ -128,7 +128,7 @@ class OpenAICompatibleClient:
             max_response_bytes=MAX_MODELS_BYTES,
             configured=(self._endpoint.origin,),
         )
-        return _ids_in(json.loads(reply.content)) if reply.status_code == 200 else ()
+        return _ids_in(reply.content) if reply.status_code == 200 else ()
 
     # --- what a call is made of ------------------------------------------------------------------------
 
@@ -197,6 +197,8 @@ def _shortened(host: str) -> str:
     return f"{host[-(MAX_PROVIDER - 1 - len(digest)) :]}~{digest}"
 
 
-def _ids_in(document: Any) -> tuple[str, ...]:
-    """The ids in a list of models. Any error means that it is none."""
-    return tuple(row["id"] for row in document["data"] if isinstance(row["id"], str))
+def _ids_in(body: bytes) -> tuple[str, ...]:
+    """The ids in a list of models. `ValueError` and `RecursionError` for what is no JSON."""
+    document = members(decoded(body.decode("utf-8-sig").strip()))
+    ids = (members(row).get("id") for row in items(document.get("data")))
+    return tuple(model for model in ids if isinstance(model, str))

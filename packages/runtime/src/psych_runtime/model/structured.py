@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from psych_runtime.model.errors.table import advice
 from psych_runtime_core.errors import ModelError, ModelErrorKind
 from psych_runtime_core.ports.model import ModelCapabilities
 from psych_runtime_core.records.facts import AskedMode
@@ -10,7 +11,7 @@ from psych_runtime_core.spec.model import OutputMode
 
 def asked_mode(wanted: OutputMode, able: ModelCapabilities, *, with_tools: bool) -> AskedMode:
     """How the answer is asked for. Raises the permanent `unsupported_output` where the model cannot do it."""
-    native = able.structured_output == "schema" and (able.structured_with_tools or not with_tools)
+    native = able.bound(with_tools=with_tools) == "schema"
     if wanted == "auto":
         if native:
             return "native"
@@ -25,10 +26,10 @@ def asked_mode(wanted: OutputMode, able: ModelCapabilities, *, with_tools: bool)
 
 def goes_along(mode: AskedMode | None, able: ModelCapabilities, *, with_tools: bool) -> bool:
     """Whether the schema is sent: to bind the answer, or for a promise of JSON where no more is to be had."""
-    promised = able.structured_output == "json" and (able.structured_with_tools or not with_tools)
-    return mode == "native" or (mode == "prompted" and promised)
+    return mode == "native" or (mode == "prompted" and able.bound(with_tools=with_tools) == "json")
 
 
 def _unsupported(why: str) -> ModelError:
-    message = f"this model cannot do as the Spec's output_mode says: {why}; use 'auto', or another model"
-    return ModelError(ModelErrorKind.PERMANENT, message, code="unsupported_output")
+    kind, code = ModelErrorKind.PERMANENT, "unsupported_output"
+    cure = advice(kind, code).format(provider="its provider")
+    return ModelError(kind, f"This model cannot do as the Spec's output_mode says: {why}. {cure}", code=code)

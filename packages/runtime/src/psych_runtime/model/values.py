@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import cast
 
-MAX_VALUES = 16_384
-"""Of what a model says in one chunk, and of each piece of private matter that is kept: each is looked at."""
+MAX_VALUES = 131_072
+"""Of each piece of private matter that is kept: each is looked at. An answer that is as large as it may be
+has room for so many short keys with a value."""
 
 
 def too_many(value: object, most: int = MAX_VALUES) -> bool:

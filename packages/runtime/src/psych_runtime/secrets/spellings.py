@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import html
-import re
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping
-from functools import cache
-from itertools import combinations
+from collections.abc import Mapping
 from typing import NamedTuple
 
-LONGEST_SPELLING = 12
-"""The most characters that one character of a secret takes, spelled once: two escapes of JSON, for one."""
+from psych_runtime.secrets.layers import Layer
+
+LONGEST_SPELLING = 34
+"""The most characters that one character of a secret takes: an entity of HTML. Other layers only add to
+their own marks, so what lies in several is shorter, unless each character of it is spelled once more."""
 
 # A text may lie in JSON that lies in JSON, and in a URL or a page as well.
 _LAYERS = 3
-# By the mark that each spelling begins with.
-_SPELLINGS = {
-    "\\": r"""
-        \\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}
-        | \\u[0-9a-fA-F]{4} | \\x[0-9a-fA-F]{2} | \\[^u]
-    """,
-    "%": r"""
-        %[0-7][0-9a-fA-F] | %[cCdD][0-9a-fA-F]%[89abAB][0-9a-fA-F]
-        | %[eE][0-9a-fA-F](?:%[89abAB][0-9a-fA-F]){2} | %[fF][0-7](?:%[89abAB][0-9a-fA-F]){3}
-    """,
-    "&": r"&(?:\#[0-9]{1,8} | \#[xX][0-9a-fA-F]{1,8} | [a-zA-Z][a-zA-Z0-9]{1,31});",
-}
-_CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
 class _Span(NamedTuple):
@@ -36,23 +21,37 @@ class _Span(NamedTuple):
     shown: str
 
 
+class _Form(NamedTuple):
+    """A secret, or what it says itself when it is read as a spelling; `least` is how long it is told."""
+
+    small: str
+    least: int
+    shown: str
+
+
 class Spellings:
     """Secrets, and what is shown in the place of each.
 
-    A secret is found as it is and in any case, in the escapes of JSON, percent-encoded, and in the entities
-    of HTML, of which each of its characters may have another. Nothing made of a secret is kept beyond it: a
-    pattern would be, by `re`.
+    A secret is found as it is and in any case, in the escapes of JSON and of bytes, percent-encoded, and in
+    the entities of HTML, of which each of its characters may have another. Nothing made of a secret is kept
+    beyond it: a pattern would be, by `re`.
     """
 
     def __init__(self, shown: Mapping[str, str]) -> None:
         """`shown` by secret; an empty one is none."""
-        self._shown = {_small(secret): mask for secret, mask in shown.items() if secret}
-        self._shortest = min(map(len, self._shown), default=0)
-        self._readings = [*_readings("".join(self._shown))]
+        forms = {secret: _forms(secret) for secret in shown if secret}
+        self._forms = [
+            _Form(small, len(secret), shown[secret])
+            for secret, own in forms.items()
+            for small in dict.fromkeys(map(_small, own))
+        ]
+        self._shortest = min(map(len, forms), default=0)
+        # Where a secret has marks of its own, those of them that were not spelled are read too.
+        self._layers = _LAYERS + max(map(len, forms.values()), default=1) - 1
 
     def replaced(self, text: str) -> str:
         """`text` without a secret; where two overlap, the longer one counts for both."""
-        if not self._shown or len(text) < self._shortest:
+        if not self._forms or len(text) < self._shortest:
             return text
         pieces: list[str] = []
         at = 0
@@ -62,41 +61,44 @@ class Spellings:
         return "".join((*pieces, text[at:])) if pieces else text
 
     def _found(self, text: str) -> list[_Span]:
-        """Each place of a secret in `text`, as it stands and behind up to three layers of spelling."""
-        return [*self._literal(text), *(span for marks in self._readings for span in self._read(text, marks))]
-
-    def _read(self, text: str, marks: str) -> list[_Span]:
-        """What the spellings with these marks stand for is read, as often as there are any."""
-        found: list[_Span] = []
-        layers = [text]
-        while len(layers) <= _LAYERS and any(mark in layers[-1] for mark in marks):
-            layers.append(_spelled(marks).sub(_character, layers[-1]))
-            spans = [*self._literal(layers[-1])]
-            for layer in reversed(layers[:-1]):
-                spans = _as_spelled(layer, marks, spans)
-            found += spans
+        """Each place of a secret in `text`, as it stands and behind each layer of spelling."""
+        found = self._places(text, [])
+        layers = [Layer(text)]
+        while not layers[-1].is_bare:
+            found += self._places(layers[-1].meant, layers)
+            if len(layers) == self._layers:
+                break
+            layers.append(Layer(layers[-1].meant))
         return found
 
-    def _literal(self, text: str) -> Iterator[_Span]:
+    def _places(self, text: str, layers: list[Layer]) -> list[_Span]:
+        """The places of secrets in `text`, as places in that which lies under `layers`."""
+        found: list[_Span] = []
         small = _small(text)
-        for secret, shown in self._shown.items():
-            at = small.find(secret)
-            while at >= 0:
-                yield _Span(at, at + len(secret), shown)
-                at = small.find(secret, at + len(secret))
+        for form in self._forms:
+            places = _occurrences(form.small, small)
+            for layer in reversed(layers if places else ()):
+                places = layer.told(places)
+            # A spelling is never shorter than what it spells.
+            found += [_Span(start, end, form.shown) for start, end in places if end - start >= form.least]
+        return found
 
 
-def _readings(secrets: str) -> Iterator[str]:
-    """The marks to read, and the same without those that a secret has of its own: in it they are letters."""
-    own = [mark for mark in _SPELLINGS if mark in secrets]
-    for size in range(len(own) + 1):
-        for left_out in combinations(own, size):
-            yield "".join(mark for mark in _SPELLINGS if mark not in left_out)
+def _forms(secret: str) -> list[str]:
+    """A secret, and what is read in the place of it when all around it is read once more."""
+    forms = [secret]
+    while len(forms) <= _LAYERS and not (layer := Layer(forms[-1])).is_bare:
+        forms.append(layer.meant)
+    return [form for form in forms if form]
 
 
-@cache
-def _spelled(marks: str) -> re.Pattern[str]:
-    return re.compile("|".join(_SPELLINGS[mark] for mark in marks), re.VERBOSE | re.DOTALL)
+def _occurrences(small: str, text: str) -> list[tuple[int, int]]:
+    places: list[tuple[int, int]] = []
+    at = text.find(small)
+    while at >= 0:
+        places.append((at, at + len(small)))
+        at = text.find(small, at + len(small))
+    return places
 
 
 def _small(text: str) -> str:
@@ -117,34 +119,3 @@ def _merged(spans: list[_Span]) -> list[_Span]:
         merged[-1] = _Span(last.start, max(last.end, end), shown if end - start > longest else last.shown)
         longest = max(longest, end - start)
     return merged
-
-
-def _character(spelled: re.Match[str]) -> str:
-    """What a spelling of a character stands for."""
-    text = spelled[0]
-    if text[0] == "&":
-        return html.unescape(text)
-    if text[0] == "%":
-        return bytes.fromhex(text.replace("%", "")).decode("utf-8", "replace")
-    if text[1] in "ux" and len(text) > len("\\x"):
-        codes = b"".join(int(code, 16).to_bytes(2, "little") for code in re.split(r"\\[ux]", text)[1:])
-        return codes.decode("utf-16-le", "surrogatepass")
-    return _CONTROLS.get(text[1], text[1])
-
-
-def _as_spelled(text: str, marks: str, spans: list[_Span]) -> list[_Span]:
-    """The places in `text` of `spans`, which are places in what its spellings stand for."""
-    if not spans:
-        return []
-    # Where pieces begin, in what is meant and in the text; every other one is a spelling.
-    meant, told = [0], [0]
-    for spelled in _spelled(marks).finditer(text):
-        meant.append(meant[-1] + spelled.start() - told[-1])
-        meant.append(meant[-1] + len(_character(spelled)))
-        told += spelled.span()
-
-    def place(of: int, after: int) -> int:
-        piece = bisect_right(meant, of) - 1
-        return told[piece + after] if piece % 2 else told[piece] + of - meant[piece] + after
-
-    return [_Span(place(start, 0), place(end - 1, 1), shown) for start, end, shown in spans]

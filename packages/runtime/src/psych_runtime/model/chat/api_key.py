@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
+from typing import TypeAlias
 
 from pydantic import SecretStr
 
-from psych_runtime.model.chat.consumer import Misfit, given_by
+from psych_runtime.egress.credential import NoCredential, Resolve, credential_of, sent_form
+from psych_runtime.model.chat.consumer import Unfit, given_by
 from psych_runtime.model.errors.replies import CallErrors
 from psych_runtime_core.errors import CredentialNotFound, ModelErrorKind
 from psych_runtime_core.ports.secrets import ResolvedCredential, SecretResolver, stable_credential_identity
 from psych_runtime_core.scope import Scope
-
-Resolve = Callable[[], Awaitable[ResolvedCredential]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ class NamedKey:
         return found
 
 
-Key = FixedKey | NamedKey
+Key: TypeAlias = FixedKey | NamedKey
 
 
 def key_of(
@@ -64,16 +62,12 @@ def key_of(
 
 
 def _usable(key: SecretStr) -> SecretStr:
-    if not key.get_secret_value():
-        raise ValueError("api_key is empty: give the key, or None for a server that wants none")
-    if not _fits_a_header(key):
-        raise ValueError("api_key holds blanks at its ends, or what no header carries: strip it")
-    return key
-
-
-def _fits_a_header(key: SecretStr) -> bool:
-    text = key.get_secret_value()
-    return text.isascii() and text.isprintable() and text == text.strip()
+    try:
+        return SecretStr(sent_form(key))
+    except ValueError as fault:
+        raise ValueError(
+            f"api_key cannot be sent, for {fault}: give the key, or None for a server that wants none"
+        ) from None
 
 
 def resolving(key: Key, scope: Scope, errors: CallErrors, sent: list[str]) -> Resolve:
@@ -81,22 +75,19 @@ def resolving(key: Key, scope: Scope, errors: CallErrors, sent: list[str]) -> Re
 
     async def resolve() -> ResolvedCredential:
         found = await given_by(partial(key.resolve, scope), _sendable, errors, "The key could not be had")
-        sent.append(found.secret.get_secret_value())
+        sent.append(sent_form(found.secret))
         return found
 
     return resolve
 
 
 def _sendable(found: object) -> ResolvedCredential:
-    if not isinstance(found, ResolvedCredential):
-        raise Misfit(f"secrets= gave {type(found).__name__}: give a ResolvedCredential")
-    secret, identity = cast("object", found.secret), cast("object", found.identity)
-    if not isinstance(secret, SecretStr) or not isinstance(cast("object", secret.get_secret_value()), str):
-        raise Misfit(f"its secret is of type {type(secret).__name__}: give a SecretStr of a text")
-    if not isinstance(identity, str):
-        raise Misfit(f"its identity is of type {type(identity).__name__}: give a text")
-    if not secret.get_secret_value():
-        raise Misfit("it is empty", ModelErrorKind.AUTH)
-    if not _fits_a_header(secret):
-        raise Misfit("it holds blanks at its ends, or what no header carries", ModelErrorKind.AUTH)
-    return found
+    try:
+        credential = credential_of(found)
+    except NoCredential as none:
+        raise Unfit(str(none)) from None
+    try:
+        sent_form(credential.secret)
+    except ValueError as fault:
+        raise Unfit(str(fault), ModelErrorKind.AUTH) from None
+    return credential

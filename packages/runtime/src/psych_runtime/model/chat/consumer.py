@@ -15,7 +15,7 @@ from psych_runtime_core.records.facts import FailureKind
 T = TypeVar("T")
 
 
-class Misfit(ValueError):
+class Unfit(ValueError):
     """What the code gave cannot be sent. Its words show no value."""
 
     def __init__(self, words: str, kind: ModelErrorKind = ModelErrorKind.PERMANENT) -> None:
@@ -47,7 +47,7 @@ def error_of_stranger(error: BaseException, errors: CallErrors, what: str) -> Ps
 
 
 def _error_for(cause: BaseException, errors: CallErrors, what: str) -> PsychError:
-    if isinstance(cause, Misfit):
+    if isinstance(cause, Unfit):
         return errors.of_ours(cause.kind, f"{what}: {cause}.")
     if isinstance(cause, AccessDenied | CredentialNotFound):
         cause.__cause__ = cause.__context__ = None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias, cast
 
 from psych_runtime.egress.headers import checked
-from psych_runtime.model.chat.consumer import Misfit, given_by
+from psych_runtime.model.chat.consumer import Unfit, given_by
 from psych_runtime.model.errors.replies import CallErrors
 from psych_runtime.secrets.masks import SHORTEST_MASKED
 from psych_runtime_core.ports.model import ModelCallContext
@@ -45,21 +45,21 @@ def private_values(given: Mapping[str, str]) -> Iterator[str]:
 
 
 def sendable(headers: object) -> Mapping[str, str]:
-    """The same, if all of them stay within their header. Raises `Misfit`."""
+    """The same, if all of them stay within their header. Raises `Unfit`."""
     try:
         return checked(texts(headers))
     except ValueError as fault:
-        raise Misfit(str(fault)) from None
+        raise Unfit(str(fault)) from None
 
 
 def texts(given: object) -> Mapping[str, str]:
-    """A copy of a mapping of texts to texts. Raises `Misfit` for what is none."""
+    """A copy of a mapping of texts to texts. Raises `Unfit` for what is none."""
     if not isinstance(given, Mapping):
-        raise Misfit(f"{type(given).__name__} is no mapping of names to values")
+        raise Unfit(f"{type(given).__name__} is no mapping of names to values")
     copied = dict(cast("Mapping[object, object]", given))
     for name, value in copied.items():
         if not isinstance(name, str):
-            raise Misfit(f"a name is of type {type(name).__name__}: give a text")
+            raise Unfit(f"a name is of type {type(name).__name__}: give a text")
         if not isinstance(value, str):
-            raise Misfit(f"the value of {name} is of type {type(value).__name__}: give a text")
+            raise Unfit(f"the value of {name} is of type {type(value).__name__}: give a text")
     return cast("dict[str, str]", copied)

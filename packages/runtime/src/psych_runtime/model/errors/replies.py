@@ -17,6 +17,7 @@ from psych_runtime.model.errors.words import (
     MAX_ERROR_SIZE,
     MAX_EXCERPT,
     MAX_WORDS,
+    beginning,
     cleaned,
     excerpt,
     masked,
@@ -103,7 +104,9 @@ def error_of_reply(
     Of `body` the first 64 KiB are read. `received_at`, an aware instant, is what a `Retry-After` date counts
     from where the reply has no `Date`.
     """
-    body, request_id = body[:MAX_ERROR_SIZE], request_id_of(headers, errors)
+    if len(body) > MAX_ERROR_SIZE:
+        body = beginning(body, errors.secrets).encode()
+    request_id = request_id_of(headers, errors)
     if status >= 400:
         return errors.of_provider(said_by_body(body), status, request_id, retry_after(headers, received_at))
     if status == HTTPStatus.OK and not body.strip():

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from psych_runtime.failures.statuses import AUTH_STATUSES, TRANSIENT_STATUSES
 from psych_runtime_core.errors import ModelErrorKind
 
-# A status: None is that of an error inside a reply that began well.
-Status = int | None
+Status: TypeAlias = int | None
+"""None is that of an error inside a reply that began well."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ _CONTROL = re.compile(
 
 def cleaned(text: str, secrets: Sequence[str] = (), limit: int = MAX_WORDS) -> str:
     """`text` on one line, in at most `limit` characters, with `***` for each of `secrets`."""
-    shown = without_surrogates(_beginning(text, secrets))
+    shown = beginning(without_surrogates(text[: size_to_read(secrets)]).encode(), secrets)
     shown = _TAG.sub(" ", _CONTROL.sub("", _TERMINAL.sub("", shown)))
     # What stood between two halves of a secret may be gone by now.
     return cut(masked(" ".join(shown.split()), secrets), limit)
@@ -38,6 +38,19 @@ def excerpt(text: str, secrets: Sequence[str] = ()) -> str:
     return cleaned(text, secrets, MAX_EXCERPT)
 
 
+def size_to_read(secrets: Sequence[str]) -> int:
+    """Bytes of an error, so many that no secret begins in what is shown of it and ends beyond them."""
+    return MAX_ERROR_SIZE + LONGEST_SPELLING * max(map(len, secrets), default=0)
+
+
+def beginning(body: bytes, secrets: Sequence[str]) -> str:
+    """The masked beginning of `body`, without what may be a piece of a secret where it was cut."""
+    window = body[: size_to_read(secrets)]
+    shown = masked(window.decode("utf-8", "replace"), secrets)
+    beyond = len(window) - MAX_ERROR_SIZE
+    return shown if beyond <= 0 else shown.encode()[:-beyond].decode("utf-8", "ignore")
+
+
 def masked(text: str, secrets: Sequence[str]) -> str:
     """`text` with `***` for each of `secrets`, however it is spelled."""
     return Spellings(dict.fromkeys(secrets, "***")).replaced(text)
@@ -46,11 +59,3 @@ def masked(text: str, secrets: Sequence[str]) -> str:
 def text_of_html(page: str) -> str:
     """What a page says to a reader; what it says of tags is still to be cleaned."""
     return html.unescape(_TAG.sub(" ", _UNSEEN.sub(" ", page[:MAX_ERROR_SIZE])))
-
-
-def _beginning(text: str, secrets: Sequence[str]) -> str:
-    """The masked beginning of `text`, without what may be a piece of a secret where it was cut."""
-    longest = LONGEST_SPELLING * max(map(len, secrets), default=0)
-    window = text[: MAX_ERROR_SIZE + longest]
-    shown = masked(window, secrets)
-    return shown if len(window) == len(text) else shown[: max(len(shown) - longest, 0)]

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from genai_prices import types
 
-from psych_runtime.model.prices.ids import spellings, vendor_of
+from psych_runtime.model.prices.ids import ids_of, vendor_of
 
 # Ids come out of Specs, so there may be any number of them.
 _REMEMBERED = 1_024
@@ -39,8 +39,8 @@ class GenaiCatalog:
         seller = self._provider(provider) if provider else named or self._claimant(model)
         if seller is None:
             return None
-        ids = ((each, vendor_of(each)[1]) if seller is named else (each,) for each in spellings(model))
-        return next((row for spelling in ids for each in spelling for row in self._sold(seller, each)), None)
+        ids = ((each, vendor_of(each)[1]) if seller is named else (each,) for each in ids_of(model))
+        return next((row for alike in ids for each in alike for row in self._sold(seller, each)), None)
 
     def _sold(self, seller: types.Provider, model: str) -> Iterator[Row]:
         if model in self._own[seller.id]:

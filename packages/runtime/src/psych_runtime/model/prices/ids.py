@@ -9,7 +9,7 @@ from datetime import date
 _DATED = re.compile(r"(.+?)(?:-([0-9]{4})-([0-9]{2})-([0-9]{2})|[-@]([0-9]{4})([0-9]{2})([0-9]{2}))")
 
 
-def spellings(model: str) -> Iterator[str]:
+def ids_of(model: str) -> Iterator[str]:
     """The id as it is, with its date written otherwise, and without its date; the closest first.
 
     Nothing else is taken off: `gpt-4o-mini` is no `gpt-4o`.

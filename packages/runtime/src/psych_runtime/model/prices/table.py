@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from psych_runtime.model.prices.ids import spellings, vendor_of
+from psych_runtime.model.prices.ids import ids_of, vendor_of
 from psych_runtime_core.ports.prices import ModelPrice
 
 
@@ -48,11 +48,11 @@ class StaticPriceTable:
 def _ids(model: str, provider: str | None) -> Iterator[str]:
     """Where a price may stand: for this provider, then for any, each date on its own."""
     seller = provider and provider.lower()
-    for spelling in spellings(model):
-        vendor, rest = vendor_of(spelling)
+    for each in ids_of(model):
+        vendor, rest = vendor_of(each)
         if seller:
-            yield f"{seller}/{spelling}"
-        yield spelling
+            yield f"{seller}/{each}"
+        yield each
         if vendor and seller in {None, "", vendor}:
             yield rest
 

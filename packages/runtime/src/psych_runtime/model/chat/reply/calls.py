@@ -9,9 +9,10 @@ from psych_runtime.model.assemble import MAX_CALLS
 from psych_runtime.model.chat.reply.extras import Extras
 from psych_runtime.model.chat.reply.faults import Unreadable, too_large
 from psych_runtime.model.chat.reply.fragments import Fragment
-from psych_runtime.model.chat.reply.gathered import Held
+from psych_runtime.model.chat.reply.gathered import Room
+from psych_runtime.model.chat.reply.held_call import HeldCall
 from psych_runtime.model.chat.reply.opaque import text_size
-from psych_runtime.model.chat.reply.places import HeldCall, Places, Verdict
+from psych_runtime.model.chat.reply.places import Places, Verdict
 from psych_runtime.model.chat.reply.text import WholeText
 from psych_runtime_core.arguments import MAX_ARGUMENTS_BYTES
 from psych_runtime_core.jsonvalue import Json, without_surrogates
@@ -25,8 +26,8 @@ class Calls:
     that began earlier. What comes before that waits.
     """
 
-    def __init__(self, held: Held) -> None:
-        self._held = held
+    def __init__(self, room: Room) -> None:
+        self._room = room
         self._calls: list[_Call] = []
         self._places: Places[_Call] = Places()
         self._announced = 0
@@ -43,7 +44,7 @@ class Calls:
             return []
         call = placed if isinstance(placed, _Call) else self._begun(fragment)
         self._places.unsettle(call)
-        self._held.grow(call.add(fragment, chunk))
+        self._room.grow(call.add(fragment, chunk))
         self._places.settle(call, chunk)
         if call.number < self._announced:
             return call.news()

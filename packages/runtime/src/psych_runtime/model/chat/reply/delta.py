@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from psych_runtime.model.chat.reply.content import ContentPiece, content_pieces, image_pieces
-from psych_runtime.model.chat.reply.faults import too_large
 from psych_runtime.model.chat.reply.fragments import Fragment, fragment_of
 from psych_runtime.model.chat.reply.reasoning import THOUGHTS, ReasoningItem, reasoning_pieces, written
 from psych_runtime.model.shapes import Object, items, members
-from psych_runtime.model.values import MAX_VALUES, too_many
 from psych_runtime_core.ports.model import RefusalDelta, TextDelta
 
 Piece: TypeAlias = ContentPiece | ReasoningItem | Fragment
@@ -21,18 +19,13 @@ _BESIDE = _RARE | THOUGHTS
 
 
 def pieces_of(delta: object, *, whole: bool = False) -> Iterator[Piece]:
-    """What a delta says. In a `whole` message the calls are numbered by their place.
-
-    Raises `Unreadable` for one of more values than are looked at.
-    """
+    """What a delta says. In a `whole` message the calls are numbered by their place."""
     said = members(delta)
     content: object = said.get("content")
     if isinstance(content, str) and _BESIDE.isdisjoint(said):
         if content:
             yield TextDelta(content)
         return
-    if too_many(said):
-        raise too_large(f"one chunk of the answer has over {MAX_VALUES} values")
     if not THOUGHTS.isdisjoint(said):
         yield from reasoning_pieces(said)
     yield from content_pieces(content)

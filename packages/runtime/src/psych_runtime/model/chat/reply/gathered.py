@@ -12,7 +12,7 @@ from psych_runtime_core.jsonvalue import FrozenDict, Json
 _AROUND_A_KEY = len('"":,')
 
 
-class Held:
+class Room:
     """The bytes that all parts of one answer hold together."""
 
     __slots__ = ("_bytes",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from psych_runtime.model.chat.reply.gathered import Gathered, Held
+from psych_runtime.model.chat.reply.gathered import Gathered, Room
 from psych_runtime.model.chat.reply.opaque import opaque_of, text_size
 from psych_runtime.model.chat.reply.reasoning import ReasoningItem
 from psych_runtime.model.chat.reply.text import text_of
@@ -19,16 +19,16 @@ _GROWING = frozenset({"text", "summary", "thinking", "data"})
 class ReasoningItems:
     """The items of an answer, by the field that they came in."""
 
-    def __init__(self, held: Held) -> None:
+    def __init__(self, room: Room) -> None:
         self._fields: dict[str, _Field] = {}
-        self._held = held
+        self._room = room
 
     def take(self, piece: ReasoningItem) -> None:
         """Add a piece to its item, or begin one. Raises `Unreadable` when they are too large to keep."""
         item = self._fields.setdefault(piece.field, _Field()).item_of(piece.entry)
         before = item.size
         item.add(piece.entry)
-        self._held.grow(item.size - before)
+        self._room.grow(item.size - before)
 
     def end(self) -> list[ReasoningDelta]:
         """The items of each field, whole: marks without text."""

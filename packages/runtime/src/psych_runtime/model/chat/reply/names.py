@@ -33,9 +33,13 @@ class GrowingName:
         """That of the whole name, as `digest_of` makes it."""
         return self._digest.digest()
 
+    def begins(self, piece: str) -> bool:
+        """Whether `piece` is all of the name so far; what is shorter cannot be."""
+        return len(piece) >= self._length and piece.startswith(str(self))
+
     def add(self, piece: str) -> None:
-        """Take the next piece; what is no longer than the name cannot hold it all."""
-        if len(piece) >= self._length and piece.startswith(str(self)):
+        """Take the next piece."""
+        if self.begins(piece):
             self._parts, self._digest, self._length, self.size = [], sha256(), 0, 0
         if piece:
             self._digest.update(units(piece))

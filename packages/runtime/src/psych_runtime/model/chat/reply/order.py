@@ -7,7 +7,7 @@ from typing import TypeAlias
 from psych_runtime.model.chat.reply.calls import Calls
 from psych_runtime.model.chat.reply.delta import Piece
 from psych_runtime.model.chat.reply.fragments import Fragment
-from psych_runtime.model.chat.reply.gathered import Gathered, Held
+from psych_runtime.model.chat.reply.gathered import Gathered, Room
 from psych_runtime.model.chat.reply.items import ReasoningItems
 from psych_runtime.model.chat.reply.reasoning import ReasoningItem
 from psych_runtime.model.chat.reply.text import WholeText
@@ -29,8 +29,8 @@ class Order:
     """Takes the pieces of one answer. What must wait, waits: half a character, a mark, a name that grows."""
 
     def __init__(self) -> None:
-        self._held = Held()
-        self._calls, self._items = Calls(self._held), ReasoningItems(self._held)
+        self._room = Room()
+        self._calls, self._items = Calls(self._room), ReasoningItems(self._room)
         self._said: set[type[StreamEvent | ReasoningItem]] = set()
         self._prose: type[Prose] | None = None
         self._text = WholeText()
@@ -98,7 +98,7 @@ class Order:
         before = self._extra.size
         for key, value in members(mark.get("extra")).items():
             self._extra.put(key, value)
-        self._held.grow(self._extra.size - before)
+        self._room.grow(self._extra.size - before)
         self._mark = mark
         return [*ended, *events]
 

@@ -12,7 +12,9 @@ from psych_runtime.model.errors.words import excerpt
 from psych_runtime.model.shapes import Object
 from psych_runtime_core.errors import ModelErrorKind
 
-MAX_EVENT_VALUES = 262_144
+# The largest event has room for as many of four bytes. The figures of each token take over five a value, and
+# what is all brackets would take fifty times its length to hold.
+MAX_EVENT_VALUES = 2_097_152
 # A string reaches to its end or to that of the text, so that no text takes longer than its length.
 _STRING_OR_MARK = re.compile(r'"(?:[^"\\]++|\\.)*+"?|([,\[{\n])', re.DOTALL)
 

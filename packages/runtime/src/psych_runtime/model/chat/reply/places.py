@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Generic, TypeVar
 
-from psych_runtime.model.chat.reply.arguments import SeenArguments
 from psych_runtime.model.chat.reply.faults import malformed
 from psych_runtime.model.chat.reply.fragments import Fragment
-from psych_runtime.model.chat.reply.names import GrowingName
+from psych_runtime.model.chat.reply.held_call import HeldCall
 from psych_runtime.model.chat.reply.repeats import Repeats
-
-
-@dataclass(slots=True)
-class HeldCall:
-    """A call that has begun. `chunk` is the number of the one that brought its last arguments."""
-
-    number: int = 0
-    index: int | None = None
-    id: str | None = None
-    name: GrowingName = field(default_factory=GrowingName)
-    chunk: int = 0
-    arguments: SeenArguments = field(default_factory=SeenArguments)
-
 
 AnyCall = TypeVar("AnyCall", bound=HeldCall)
 
@@ -50,15 +35,12 @@ class Places(Generic[AnyCall]):
 
         Raises `Unreadable` for a fragment of no call.
         """
-        if self._repeats.holds(fragment, chunk):
+        continued = self._continued(fragment)
+        # What may well be the next piece of a call is never taken for the words of another one.
+        fits = continued is not None and (not fragment.name or continued.name.begins(fragment.name))
+        if self._repeats.holds(fragment, chunk, continued if fits else None):
             return Verdict.REPEATS
-        held = self._held(fragment)
-        if _opens(fragment, held):
-            return Verdict.OPENS
-        held = held or self._of_id(None, fragment.id) or self._last
-        if held is None:
-            raise malformed("a piece of a tool call came before any call had begun")
-        return held
+        return continued or Verdict.OPENS
 
     def begin(self, call: AnyCall) -> None:
         """One more call, the last of all so far."""
@@ -79,6 +61,16 @@ class Places(Generic[AnyCall]):
                 if call.number < first.number:
                     self._first_of[key] = call
         self._repeats.note(call, chunk)
+
+    def _continued(self, fragment: Fragment) -> AnyCall | None:
+        """The call that `fragment` continues, unless it opens one."""
+        held = self._held(fragment)
+        if _opens(fragment, held):
+            return None
+        held = held or self._of_id(None, fragment.id) or self._last
+        if held is None:
+            raise malformed("a piece of a tool call came before any call had begun")
+        return held
 
     def _held(self, fragment: Fragment) -> AnyCall | None:
         """The call that is held at the fragment's index, or of its id, or, when it has no index, the last."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
-import anyio.lowlevel
+import anyio.to_thread
 
+from psych_runtime.egress.pace import Pace
 from psych_runtime.egress.sse import ServerEvent, server_events
 from psych_runtime.model.chat.reply.payload import Payload, read_payload
 from psych_runtime.model.chat.reply.pieces import Patience, Pieces
 from psych_runtime.model.chat.reply.stream import ChatStream
 from psych_runtime.model.errors.replies import CallErrors, error_of_reply
-from psych_runtime.model.errors.words import MAX_ERROR_SIZE
+from psych_runtime.model.errors.words import size_to_read
 from psych_runtime_core.errors import ModelError, RequestFailed, ResponseTooLarge
 from psych_runtime_core.ports.model import StreamEvent
 
@@ -23,9 +25,13 @@ if TYPE_CHECKING:
 
     import httpx2
 
+Result = TypeVar("Result")
+
 MAX_EVENT_BYTES = 8 * 1024 * 1024
 MAX_BLANKS = 64 * 1024
 AT_ONCE = 64 * 1024
+"""Characters of large events, and of the chunks of one, which may be thousands, taken in a row. What is
+larger by itself is worked on beside the loop."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -46,7 +52,7 @@ async def reply_events(
         pieces = Pieces(body, reading.patience)
         opening = await _opening(pieces) if response.status_code == 200 else b""
         if not opening or opening == b"<" or _is_page(response):
-            shown = await _up_to(pieces, MAX_ERROR_SIZE)
+            shown = await _up_to(pieces, size_to_read(reading.errors.secrets))
             raise error_of_reply(response.status_code, response.headers, shown, reading.errors, received_at)
         chat = ChatStream(reading.errors, response.headers)
         if opening == b"{":
@@ -99,26 +105,31 @@ async def _whole(pieces: Pieces, chat: ChatStream, reading: Reading) -> list[Str
         body += piece
         if len(body) > MAX_EVENT_BYTES:
             raise ResponseTooLarge(reading.origin, MAX_EVENT_BYTES)
-    payload = read_payload(body.decode("utf-8-sig", "replace"), reading.errors)
-    return chat.whole(payload.chunks[0] if payload.chunks else {})
+
+    def read() -> list[StreamEvent]:
+        payload = read_payload(body.decode("utf-8-sig", "replace"), reading.errors)
+        return chat.whole(payload.chunks[0] if payload.chunks else {})
+
+    return await _worked(len(body), read)
 
 
 async def _streamed(pieces: Pieces, chat: ChatStream, reading: Reading) -> AsyncGenerator[StreamEvent, None]:
     """The events of a reply that came as server-sent events."""
-    done, pace = False, _Pace()
+    done, pace = False, Pace(AT_ONCE)
     async with aclosing(
         server_events(pieces, origin=reading.origin, max_event_bytes=MAX_EVENT_BYTES)
     ) as told:
         async for event in told:
-            payload = _payload(event, chat, reading.errors, done=done)
+            read = partial(_payload, event, chat, reading.errors, done=done)
+            payload = await _worked(len(event.data), read)
+            size = len(event.data) // max(len(payload.chunks), 1)
             for chunk in payload.chunks:
                 if done:
                     chat.late(chunk)
                     continue
-                for heard in chat.feed(chunk, event.name):
+                for heard in await _worked(size, partial(chat.feed, chunk, event.name)):
                     yield heard
-                if pace.is_due(len(event.data) // len(payload.chunks)):
-                    await anyio.lowlevel.checkpoint()
+                await pace.step(size)
             done = done or payload.done
             if done:
                 pieces.done()
@@ -128,18 +139,9 @@ async def _streamed(pieces: Pieces, chat: ChatStream, reading: Reading) -> Async
         yield heard
 
 
-class _Pace:
-    """Lets others run between large events, and between the chunks of one, which may be thousands."""
-
-    def __init__(self) -> None:
-        self._read = 0
-
-    def is_due(self, size: int) -> bool:
-        """Whether it is time for others, so many more characters having been read and taken."""
-        self._read += size
-        due = self._read >= AT_ONCE
-        self._read = 0 if due else self._read
-        return due
+async def _worked(size: int, work: Callable[[], Result]) -> Result:
+    """What `work` on so many characters comes to. While a thread does it others run, and may cancel it."""
+    return work() if size <= AT_ONCE else await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
 
 def _payload(event: ServerEvent, chat: ChatStream, errors: CallErrors, *, done: bool) -> Payload:

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from itertools import product
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
-from psych_runtime.model.chat.reply.arguments import SeenArguments, digest_of
+from psych_runtime.model.chat.reply.arguments import digest_of
 from psych_runtime.model.chat.reply.fragments import Fragment
-from psych_runtime.model.chat.reply.names import GrowingName
+from psych_runtime.model.chat.reply.held_call import HeldCall
 
 # An index, an id, a digest of a name, each None where it is left open, and a digest of arguments.
 _Fact: TypeAlias = tuple[int | None, str | None, bytes | None, bytes]
 _WITHOUT_ID = ""
-
-
-class Saying(Protocol):
-    """A call, as far as it says something."""
-
-    number: int
-    index: int | None
-    id: str | None
-    name: GrowingName
-    chunk: int
-    arguments: SeenArguments
 
 
 class Repeats:
@@ -32,18 +20,19 @@ class Repeats:
 
     def __init__(self) -> None:
         self._facts: Counter[_Fact] = Counter()
-        self._of_call: dict[int, Iterable[_Fact]] = {}
-        self._fresh: dict[int, Saying] = {}
+        self._of_call: dict[int, set[_Fact]] = {}
+        self._fresh: dict[int, HeldCall] = {}
 
-    def holds(self, fragment: Fragment, chunk: int) -> bool:
-        """Whether a call has said in an earlier chunk all that `fragment` says."""
+    def holds(self, fragment: Fragment, chunk: int, by: HeldCall | None = None) -> bool:
+        """Whether a call, only `by` if it is given, has said in an earlier chunk all that `fragment` says."""
         self._end_chunks_before(chunk)
-        if not fragment.arguments or not self._facts:
+        facts = self._facts if by is None else self._of_call.get(by.number)
+        if not fragment.arguments or not facts:
             return False
         name = digest_of(fragment.name) if fragment.name else None
         ids = (None,) if fragment.id is None else (fragment.id, _WITHOUT_ID)
         said = digest_of(fragment.arguments)
-        return any((fragment.index, call_id, name, said) in self._facts for call_id in ids)
+        return any((fragment.index, call_id, name, said) in facts for call_id in ids)
 
     def forget(self, number: int) -> None:
         """What the call with that number said."""
@@ -53,7 +42,7 @@ class Repeats:
             if not self._facts[fact]:
                 del self._facts[fact]
 
-    def note(self, call: Saying, chunk: int) -> None:
+    def note(self, call: HeldCall, chunk: int) -> None:
         """A call as it stands, changed by the chunk with that number."""
         if not call.arguments.closed:
             return
@@ -68,7 +57,7 @@ class Repeats:
                 self._add(call)
             self._fresh.clear()
 
-    def _add(self, call: Saying) -> None:
+    def _add(self, call: HeldCall) -> None:
         facts = {
             (index, call_id, name, call.arguments.digest)
             for index, call_id, name in product(

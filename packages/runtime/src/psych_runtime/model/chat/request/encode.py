@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from psych_runtime.model.chat.request.json_bytes import wire_bytes
 from psych_runtime.model.chat.request.kept import Kept
@@ -15,11 +16,10 @@ from psych_runtime_core.frozen import integral
 from psych_runtime_core.jsonvalue import Json, encode_json
 from psych_runtime_core.messages import ToolDefinition
 from psych_runtime_core.ports.model import ModelRequest
+from psych_runtime_core.schema import moved
 
-Field = tuple[str, bytes]
+Field: TypeAlias = tuple[str, bytes]
 
-# What a schema says of itself as a document; some providers refuse it.
-_DOCUMENT_KEYS = ("$schema", "$id")
 _TOOLS: Kept[bytes] = Kept()
 
 
@@ -84,11 +84,12 @@ def _answer(request: ModelRequest, terms: Terms) -> Iterator[Field]:
     schema, able = request.output_schema, terms.capabilities
     if schema is None:
         return
-    if able.structured_output == "none" or (request.tools and not able.structured_with_tools):
+    bound = able.bound(with_tools=bool(request.tools))
+    if bound == "none":
         beside = " while tools are offered" if able.structured_output != "none" else ""
         words = f"{request.model} cannot bind an answer to a schema{beside}."
         raise Unsendable("unsupported_output", words)
-    if able.structured_output == "json":
+    if bound == "json":
         yield "response_format", b'{"type":"json_object"}'
         return
     strict = b'"strict":true,' if is_strict(schema) else b""
@@ -127,9 +128,11 @@ def _tool(tool: ToolDefinition) -> bytes:
 
 
 def _parameters(schema: Mapping[str, Json]) -> Json:
-    """The schema of an object, its keys sorted at every depth."""
-    whole: dict[str, Json] = {"type": "object", "properties": {}, **schema}
-    return _sorted({key: value for key, value in whole.items() if key not in _DOCUMENT_KEYS})
+    """The schema of an object, its keys sorted at every depth.
+
+    Some providers refuse what it says of itself as a document.
+    """
+    return _sorted({"type": "object", "properties": {}, **moved(schema, "")})
 
 
 def _sorted(value: Json) -> Json:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from typing import TypeAlias
 
 from psych_runtime.model.chat.request.limits import Unsendable, check_medium
 from psych_runtime_core.jsonvalue import Json
 from psych_runtime_core.messages import FilePart, ImagePart, Media
 
-Block = dict[str, Json]
+Block: TypeAlias = dict[str, Json]
 
 # The names under which the wire knows the two kinds of sound that it takes.
 _SOUNDS = {

@@ -23,7 +23,7 @@ _DEEPEST = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class Load:
     """How often the judge visits one place of a value, at most."""
 
     schemas: int
@@ -31,7 +31,7 @@ class Cost:
     most: int
     """By way of one schema. The judge keeps what it found where a reference closes a circle; between two
     such places all ways multiply."""
-    load: Mapping[Unit, int]
+    usual: Mapping[Unit, int]
     """By way of all schemas, and what that costs for each unit beyond the visit."""
     blind: Mapping[Unit, int]
     """The same for a value with a tag that the judge cannot look up."""
@@ -42,15 +42,15 @@ class Cost:
     """The bytes of the longest piece of the schema that an error repeats."""
 
 
-def bounded(root: Mapping[str, Any], sizes: Sizes) -> Cost:
+def bounded(root: Mapping[str, Any], sizes: Sizes) -> Load:
     """What judging by `root` costs; a `ValueError`, which says what to write instead, if that is too much."""
-    found = cost(root, sizes)
+    found = load_of(root, sizes)
     if found.most > MAX_WAYS + found.schemas:
         raise ValueError(
             f"a value can be judged in more than {MAX_WAYS:,} ways, since alternatives and references "
             "multiply: let a type, or a const in a required property, tell the alternatives apart"
         )
-    if sum(found.load.get(unit, 0) * amount for unit, amount in _OF_ONE_PLACE.items()) > MAX_WEIGHT:
+    if sum(found.usual.get(unit, 0) * amount for unit, amount in _OF_ONE_PLACE.items()) > MAX_WEIGHT:
         raise ValueError(
             "one string, number or object takes too long to judge: write fewer patterns, with less counted "
             "repetition, and fewer values into an enum that are neither all strings nor all integers"
@@ -58,17 +58,17 @@ def bounded(root: Mapping[str, Any], sizes: Sizes) -> Cost:
     return found
 
 
-def cost(root: Mapping[str, Any], sizes: Sizes) -> Cost:
+def load_of(root: Mapping[str, Any], sizes: Sizes) -> Load:
     """What judging by `root` costs; a `ValueError` if it has no end."""
     survey = Survey(root, sizes)
     # A scalar is judged anew however often it is met, so nothing is kept on the ways that stay at a value.
     at_scalars = Counted(survey.still, survey.here, survey.groups(tagged=False), _visit).most
-    most, load = _load(survey, at_scalars, tagged=True)
-    return Cost(
+    most, usual = _by_unit(survey, at_scalars, tagged=True)
+    return Load(
         schemas=len(survey.whole.order),
         most=max(most, at_scalars),
-        load=load,
-        blind=_load(survey, at_scalars, tagged=False)[1] if survey.tags else load,
+        usual=usual,
+        blind=_by_unit(survey, at_scalars, tagged=False)[1] if survey.tags else usual,
         tags=survey.tags,
         told=_told(root, survey.applied),
         said=survey.longest,
@@ -81,15 +81,15 @@ def weighed(survey: Survey, own: Own, *, tagged: bool) -> int:
     return counted * _together(survey, tagged=tagged, scalars=True)
 
 
-def _load(survey: Survey, at_scalars: int, *, tagged: bool) -> tuple[int, dict[Unit, int]]:
+def _by_unit(survey: Survey, at_scalars: int, *, tagged: bool) -> tuple[int, dict[Unit, int]]:
     """The visits to one place by way of one schema, and of all, and what is weighed beside them."""
     counted = Counted(survey.whole, survey.applied, survey.groups(tagged=tagged), _visit)
-    load: dict[Unit, int] = {
+    work: dict[Unit, int] = {
         unit: weighed(survey, survey.own(unit), tagged=tagged) * _levels(survey, unit)
         for unit in survey.units
     }
-    load["visits"] = counted.total * _together(survey, tagged=tagged) + at_scalars
-    return counted.most, load
+    work["visits"] = counted.total * _together(survey, tagged=tagged) + at_scalars
+    return counted.most, work
 
 
 def _together(survey: Survey, *, tagged: bool, scalars: bool = False) -> int:

@@ -16,7 +16,7 @@ class Held(Generic[T]):
     weight: int
 
 
-class Kept(Generic[T]):
+class Recent(Generic[T]):
     """The values used last, at most so many, of at most so much weight together."""
 
     def __init__(self, most: int, heaviest: int) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from psych_runtime_core.schema import judge, violations
-from psych_runtime_core.schema.kept import Held, Kept
+from psych_runtime_core.schema.recent import Held, Recent
 
 
-def kept(*weights: int, most: int = 3, heaviest: int = 10) -> Kept[int]:
-    found: Kept[int] = Kept(most, heaviest)
+def recent(*weights: int, most: int = 3, heaviest: int = 10) -> Recent[int]:
+    found: Recent[int] = Recent(most, heaviest)
     for key, weight in enumerate(weights):
         found.put(bytes([key]), Held(key, weight))
     return found
@@ -29,13 +29,13 @@ def kept(*weights: int, most: int = 3, heaviest: int = 10) -> Kept[int]:
     ],
 )
 def test_the_last_ones_are_kept(weights: tuple[int, ...], left: list[int]) -> None:
-    found = kept(*weights)
+    found = recent(*weights)
     assert len(found) == len(left)
     assert [key for key in range(len(weights)) if found.get(bytes([key])) is not None] == left
 
 
 def test_what_is_used_is_not_the_first_to_go() -> None:
-    found = kept(1, 1, 1)
+    found = recent(1, 1, 1)
     assert found.get(b"\0") == Held(0, 1)
     found.put(b"x", Held(7, 1))
     assert found.get(b"\0") == Held(0, 1)
@@ -43,7 +43,7 @@ def test_what_is_used_is_not_the_first_to_go() -> None:
 
 
 def test_what_is_put_again_weighs_once() -> None:
-    found = kept(4, 4)
+    found = recent(4, 4)
     for _ in range(5):
         found.put(b"\1", Held(5, 6))
     assert (found.get(b"\0"), found.get(b"\1")) == (Held(0, 4), Held(5, 6))
@@ -52,7 +52,7 @@ def test_what_is_put_again_weighs_once() -> None:
 def test_judges_are_kept_by_what_they_weigh(monkeypatch: pytest.MonkeyPatch) -> None:
     light, heavy = {"minLength": 3}, {"pattern": "[01]{2000}"}
     for schema, kept_ones in ((light, 1), (heavy, 0)):
-        judges: Kept[Any] = Kept(10, 100_000)
+        judges: Recent[Any] = Recent(10, 100_000)
         monkeypatch.setattr(judge, "_JUDGES", judges)
         assert violations("x", schema)
         assert len(judges) == kept_ones
