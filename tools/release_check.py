@@ -43,10 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def build() -> None:
-    """Every wheel of ours, no older one beside it, and the list of what others wrote that they need."""
+    """Every wheel of ours, no older one beside it, and lists of what others wrote: for SQLite, for all."""
     shutil.rmtree(DIST, ignore_errors=True)
     run([UV, "build", "--quiet", "--all-packages", "--wheel", "--out-dir", str(DIST)])
-    locked(DIST, ("--extra", "all"))
+    locked(DIST, ("--extra", "sqlite"))
+    locked(DIST, ("--extra", "all"), "locked-all.txt")
     print(f"release: {' '.join(sorted(wheel.name for wheel in DIST.glob('*.whl')))}", flush=True)
 
 
@@ -89,9 +90,9 @@ def with_environment(requirement: str, extras: Sequence[str], program: str) -> N
         run([str(python), "-I", str(PROGRAMS / program)], cwd=folder, path=python.parent)
 
 
-def locked(folder: Path, extras: Sequence[str]) -> Path:
+def locked(folder: Path, extras: Sequence[str], name: str = "locked.txt") -> Path:
     """What others wrote that is needed: the lock's versions, by hash."""
-    file = folder / "locked.txt"
+    file = folder / name
     chosen = ["--package", "psych-runtime", *extras, "--no-dev", "--no-emit-workspace"]
     run([UV, "export", "--quiet", "--frozen", *chosen, "--output-file", str(file)])
     return file

@@ -47,3 +47,27 @@ async def test_a_fault_is_recorded_as_its_kind(
     assert state.settled is not None
     assert state.settled.failure is not None
     assert state.settled.failure.kind == kind
+
+
+@in_virtual_time
+async def test_a_call_that_is_made_again_is_a_warning_that_quotes_nobody(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    model = FakeModel().fails(
+        "transient", status=503, code="overloaded", message="it said sk-1 to 'the prompt'"
+    )
+    model.fails("transient", status=429, code="key sk-2 is busy", retry_after=20).rejects_auth()
+    store = InMemoryStore(clock=VirtualClock())
+    async with at_work(store, model):
+        run_id = await begun(store, agent(limits=Limits(transient_retry_budget=2)))
+        await ended(store, run_id)
+    name = only(ModelCallFailed, await records(store, run_id))[0].model
+    told = [record for record in caplog.records if record.name == "psych_runtime.attempt"]
+    first, second = [record.getMessage() for record in told]
+    assert {record.levelname for record in told} == {"WARNING"}
+    assert first.startswith(f"{run_id}: a call of {name} failed (transient, code overloaded, status 503); ")
+    assert first.endswith(" s, retry 1 of 2")
+    assert f"failed (transient, status 429); {name} is asked in 2" in second
+    assert second.endswith(" s, retry 2 of 2")
+    assert "sk-" not in caplog.text
+    assert "prompt" not in caplog.text

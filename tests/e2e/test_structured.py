@@ -105,6 +105,40 @@ async def test_what_the_model_cannot_do_is_never_sent(
         view.result()
 
 
+TOOLLESS = ModelCapabilities(structured_output="schema", tools=False)
+NUMBERS = {"type": "array", "items": {"type": "integer"}}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "able", "mode", "bound"),
+    [
+        pytest.param("auto", NATIVE, "tool", False, id="a model that binds answers"),
+        pytest.param("auto", ModelCapabilities(), "tool", False, id="one nobody knows"),
+        pytest.param("auto", TOOLLESS, "prompted", False, id="one without tools"),
+        pytest.param("auto", JSON, "prompted", False, id="a promise of JSON, which is one of an object"),
+        pytest.param("native", NATIVE, "native", True, id="as the Spec says"),
+    ],
+)
+async def test_a_schema_of_no_object_binds_nothing_that_binds_objects_alone(
+    store: Store, wanted: OutputMode, able: ModelCapabilities, mode: str, bound: bool
+) -> None:
+    model = FakeModel(capabilities=able)
+    if mode == "tool":
+        model.turn(tool_calls=[("final_answer", {"value": [1, 2]})])
+    else:
+        model.turn("[1, 2]")
+    view = await answered(store, model, spec(wanted, schema=NUMBERS))
+    assert view.result() == [1, 2]
+    (call,) = only(ModelCallFinished, await records(store, view.run_id))
+    assert call.sent.output_mode == mode
+    assert (model.last_request.output_schema is not None) is bound
+
+
+async def test_a_list_that_is_given_as_text_where_a_call_was_asked_for_is_taken(store: Store) -> None:
+    view = await answered(store, FakeModel(capabilities=NATIVE).turn("[1, 2]"), spec(schema=NUMBERS))
+    assert view.result() == [1, 2]
+
+
 @pytest.mark.parametrize("able", [NATIVE, PLAIN], ids=["native", "prompted"])
 @pytest.mark.parametrize(
     ("said", "asked"),

@@ -53,14 +53,20 @@ def script(answer: str, call: str = "lookup_order") -> FakeModel:
     return FakeModel(play="per_lane").turn(tool_calls=[(call, {"order_id": "A1"})]).turn(answer)
 
 
-async def asked(url: str, model: FakeModel, question: str = "where is A1?", result: str = "shipped") -> str:
+async def asked(
+    url: str,
+    model: FakeModel,
+    question: str = "where is A1?",
+    result: str = "shipped",
+    spec: psych_runtime.AgentSpec = SPEC,
+) -> str:
     """The id of a Run of tenant acme that has ended."""
     registry = tools(result)
     async with (
         psych_runtime.open_store(url, migrate=True) as store,
         psych_runtime.session(model, store=store, registry=registry, tenant="acme", principal="ada") as psych,
     ):
-        return (await psych.ask(SPEC, question, timeout=30)).run_id
+        return (await psych.ask(spec, question, timeout=30)).run_id
 
 
 async def parked(url: str) -> str:

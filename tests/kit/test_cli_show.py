@@ -14,7 +14,7 @@ import psych_runtime
 from psych_runtime.testing.fake_model import FakeModel
 from psych_runtime_core.views.json import as_json
 from tests.kit.command import Psych, going_on, read_rest, read_until
-from tests.kit.shop import HOSTILE, LONG, Shop, asked, parked, script, tools
+from tests.kit.shop import HOSTILE, LONG, SPEC, Shop, asked, parked, script, tools
 
 
 def part(shown: str, heading: str) -> list[str]:
@@ -54,6 +54,24 @@ def test_a_failed_run_says_why(psych: Psych, shop: Shop) -> None:
     assert "failure     auth: the script of this model says auth" in ended.out
     assert "answer" not in ended.out
     assert "tokens      unknown" in ended.out
+    assert "models      0 ok, 1 failed" in ended.out
+
+
+def test_an_answer_that_was_sent_back_stands_with_why(psych: Psych, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'sums.db'}"
+    total = {"type": "object", "required": ["total"], "properties": {"total": {"type": "integer"}}}
+    model = FakeModel().turn(tool_calls=[("nothing", {})]).turn('{"total": "7"}').turn('{"total": 7}')
+    spec = SPEC.model_copy(update={"tools": (), "output_schema": total})
+    run_id = asyncio.run(asked(url, model, spec=spec))
+    shown = psych("show", run_id, "--store", url).out
+    told = part(shown, "conversation")
+    sent_back = next(place for place, line in enumerate(told) if line.startswith("  repair      "))
+    assert '"7"' in told[sent_back - 1]
+    assert "does not fit" in told[sent_back]
+    assert any("/total" in line for line in told[sent_back:-1])
+    assert told[-1] == '  assistant   {"total": 7}'
+    assert "  models      3 calls" in shown
+    assert "  tools       0 run, 1 refused" in shown
 
 
 def test_a_wait_is_shown_with_what_an_answer_needs(psych: Psych, shop: Shop) -> None:

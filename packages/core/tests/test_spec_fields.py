@@ -331,6 +331,21 @@ def test_nothing_callable_stands_in_a_spec(path: str, value: object) -> None:
     assert refused(document(path, value)) == [("callable", f"/{path}")]
 
 
+def test_a_function_among_the_tools_is_told_how_it_is_granted() -> None:
+    def look_up(order_id: str) -> str:
+        return order_id
+
+    advice = r'CodeTool\(name="look_up"\).* session\(tools=\[…\]\)'
+    with pytest.raises(SpecValidationError, match=advice):
+        small(tools=(look_up,))
+    assert refused(document("tools", (look_up,))) == [("callable", "/tools/0")]
+
+
+def test_a_model_class_for_a_schema_is_told_how_to_give_it() -> None:
+    with pytest.raises(SpecValidationError, match=r"Limits\.model_json_schema\(\)"):
+        small(output_schema=Limits)
+
+
 # --- values that cannot change ---------------------------------------------------------------------------
 
 

@@ -206,9 +206,15 @@ def _check_depth(depth: int) -> None:
 
 def _no_form(value: object) -> NotJson:
     if callable(value):
-        return NotJson("something callable: register a tool and write its name", "callable")
+        return NotJson(_uncalled(value), "callable")
     advice = next(
         (advice for kinds, advice in _ADVICE if isinstance(value, kinds)),
         "write null, a boolean, a number, a string, an array or an object",
     )
     return NotJson(f"a {type(value).__name__} has no JSON form: {advice}")
+
+
+def _uncalled(value: object) -> str:
+    if isinstance(value, type) and issubclass(value, BaseModel):
+        return f"a model class: give a JSON Schema, {value.__name__}.model_json_schema()"
+    return "something callable: register a tool and write its name"

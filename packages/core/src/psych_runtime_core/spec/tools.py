@@ -32,6 +32,8 @@ def _of_its_kind(given: object, _any: ValidatorFunctionWrapHandler) -> CodeTool 
     """The tool that `given` is, its faults at their own places and not at those of each kind there is."""
     if isinstance(given, CodeTool | HttpTool):
         return type(given).model_validate(given)
+    if callable(given):
+        refuse(Refusal(IssueCode.CALLABLE, _by_name(given), given))
     document = cast("Mapping[str, object]", given if isinstance(given, Mapping) else {})
     kind = document.get("kind", "code")
     if not isinstance(kind, str):
@@ -39,6 +41,13 @@ def _of_its_kind(given: object, _any: ValidatorFunctionWrapHandler) -> CodeTool 
     if kind not in _KINDS:
         refuse(Refusal(IssueCode.OUT_OF_BOUNDS, "must be 'code' or 'http'", kind, ("kind",)))
     return _KINDS[kind].model_validate(given)
+
+
+def _by_name(function: object) -> str:
+    """How a function is granted: a Spec holds its name, and the Worker's process the function itself."""
+    name = getattr(function, "__name__", "name")
+    grant = f'write CodeTool(name="{name}")'
+    return f"a Spec holds nothing callable: {grant}, and hand the function over with session(tools=[…])"
 
 
 Tool: TypeAlias = Annotated[CodeTool | HttpTool, WrapValidator(_of_its_kind)]

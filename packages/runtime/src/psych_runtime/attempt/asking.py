@@ -44,11 +44,11 @@ class Asking:
     def of(cls, attempt: AttemptContext, effect: CallModel, offered: Offer) -> Asking:
         """Raises `ModelError` for an answer that cannot be asked of this model as the Spec wants it."""
         able = attempt.runtime.model.capabilities(effect.model)
-        spec = attempt.plan.spec
-        mode = None
-        if spec.output_schema is not None:
-            mode = asked_mode(spec.model.output_mode, able, with_tools=bool(offered.tools))
-        listed = tuple(_listed(offered, _schema(attempt) if mode == "tool" else None))
+        schema, mode = _schema(attempt), None
+        if schema is not None:
+            wanted = attempt.plan.spec.model.output_mode
+            mode = asked_mode(wanted, schema, able, with_tools=bool(offered.tools))
+        listed = tuple(_listed(offered, schema if mode == "tool" else None))
         return cls(attempt, effect, able, mode, _in_place(listed, attempt.conversation.catalogue))
 
     @property
@@ -90,7 +90,7 @@ class Asking:
             tools=tuple(one.definition for one in self.listed),
             tool_choice=bound if self.listed else "auto",
             parallel_tool_calls=ref.parallel_tool_calls,
-            output_schema=_schema(self.attempt) if self._binds else None,
+            output_schema=self._bound,
             temperature=ref.temperature,
             top_p=ref.top_p,
             max_output_tokens=ref.max_output_tokens,
@@ -117,8 +117,11 @@ class Asking:
         )
 
     @property
-    def _binds(self) -> bool:
-        return goes_along(self.mode, self.able, with_tools=bool(self.listed))
+    def _bound(self) -> FrozenDict | None:
+        schema = _schema(self.attempt)
+        if schema is None or not goes_along(self.mode, schema, self.able, with_tools=bool(self.listed)):
+            return None
+        return schema
 
 
 def _schema(attempt: AttemptContext) -> FrozenDict | None:

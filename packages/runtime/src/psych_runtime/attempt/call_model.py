@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import anyio
 from pydantic import ValidationError
 
+from psych_runtime.attempt.asked_again import warn_when_asked_again
 from psych_runtime.attempt.asking import Asking
 from psych_runtime.attempt.context import AttemptContext
 from psych_runtime.attempt.cut import UNWIND_SECONDS
@@ -67,7 +68,7 @@ class _Try:
             return self._failed(ToolFailure(kind=FailureKind.INVALID_PROMPT, message=text))
         ending = await self._heard()
         if isinstance(ending, Raised):
-            return self._failed(_problem(ending.error))
+            return self._failed(_problem(ending.error), _status(ending.error))
         try:
             record = self._recorded(ending)
         except ValidationError as error:
@@ -179,12 +180,15 @@ class _Try:
             logger.exception("the price of %s could not be looked up", self.effect.model)
             return None
 
-    def _failed(self, failure: ToolFailure) -> Record:
-        return self._decided(ModelProblem(failure, timings=self._timings(), sent=self.sent))
+    def _failed(self, failure: ToolFailure, status: object = None) -> Record:
+        return self._decided(ModelProblem(failure, timings=self._timings(), sent=self.sent), status)
 
-    def _decided(self, problem: ModelProblem) -> Record:
-        attempt = self.attempt
-        return failed_call(attempt.plan, attempt.state, self.lane, problem, attempt.clock.now())
+    def _decided(self, problem: ModelProblem, status: object = None) -> Record:
+        attempt, now = self.attempt, self.attempt.clock.now()
+        record = failed_call(attempt.plan, attempt.state, self.lane, problem, now)
+        nth = f"{self.lane.retries_used + 1} of {attempt.plan.limits.transient_retry_budget}"
+        warn_when_asked_again(attempt.state.run_id, record, status, nth, now)
+        return record
 
     def _timings(self) -> ModelTimings:
         now = self.attempt.clock.monotonic()
@@ -194,6 +198,12 @@ class _Try:
             time_to_first_token_seconds=None if self.first_at is None else self.first_at - requested,
             stream_duration_seconds=now - requested,
         )
+
+
+def _status(error: BaseException) -> object:
+    """The HTTP status that an error carries: one of ours as `status`, an SDK's as `status_code`."""
+    own = attribute(error, "status")
+    return attribute(error, "status_code") if own is None else own
 
 
 def _problem(error: BaseException) -> ToolFailure:

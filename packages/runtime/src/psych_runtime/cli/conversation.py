@@ -12,7 +12,7 @@ from psych_runtime_core.records.queue import QueueConsumed
 from psych_runtime_core.records.run import AbortRequested, AttemptStarted, RunAdmitted
 from psych_runtime_core.records.tool import ToolCallFinished, ToolCallStarted
 from psych_runtime_core.records.tree import instant
-from psych_runtime_core.records.turn import ModelCallFailed, ModelCallFinished
+from psych_runtime_core.records.turn import ModelCallFailed, ModelCallFinished, TurnStarted
 from psych_runtime_core.records.wait import Resumed, Suspended
 from psych_runtime_core.texts import text_of_input, text_of_result
 from psych_runtime_core.views.projection import RunProjection
@@ -39,6 +39,11 @@ def _attempt(_: RunProjection, record: AttemptStarted) -> Rows:
     if record.attempt_number > 1:
         why = ", after a lease that ran out" if record.reclaimed_expired_lease else ""
         yield Row("attempt", f"{record.attempt_number}, by {record.worker_id}{why}")
+
+
+def _turn(_: RunProjection, record: TurnStarted) -> Rows:
+    if record.repair is not None:
+        yield Row("repair", record.repair)
 
 
 def _said(view: RunProjection, record: ModelCallFinished) -> Rows:
@@ -92,6 +97,7 @@ _ROWS: Mapping[type, Callable[[RunProjection, Any], Rows]] = {
     RunAdmitted: _admitted,
     QueueConsumed: _consumed,
     AttemptStarted: _attempt,
+    TurnStarted: _turn,
     ModelCallFinished: _said,
     ModelCallFailed: _failed,
     ToolCallStarted: _started,

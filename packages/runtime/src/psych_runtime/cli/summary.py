@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from psych_runtime.cli.output import Row
@@ -50,8 +50,9 @@ def totals(report: RunReport, parked_since: datetime | None) -> Iterator[Row]:
     sums = report.totals
     yield Row("attempts", str(len(report.attempts)))
     yield Row("turns", str(sum(lane.turns for lane in report.lanes)))
-    yield Row("models", f"{_count(sums.model_calls)}{_also(sums.failed_model_calls, 'failed')}")
-    yield Row("tools", f"{_count(sums.tool_calls)}{_also(sums.refused_calls, 'refused')}")
+    unanswered = {"failed": sums.failed_model_calls, "lost": sums.lost_model_calls}
+    yield Row("models", _counts(sums.model_calls, "ok", unanswered))
+    yield Row("tools", _counts(sums.tool_calls, "run", {"refused": sums.refused_calls}))
     yield Row("tokens", tokens(sums.usage))
     yield Row("cost", _cost(sums))
     yield Row("seconds", _seconds(sums, parked_since))
@@ -79,12 +80,12 @@ def _amount(cost: Cost) -> str:
     return f"{cost.amount:f} {cost.currency}"
 
 
-def _count(calls: int) -> str:
-    return f"{calls} call{'' if calls == 1 else 's'}"
-
-
-def _also(count: int, what: str) -> str:
-    return f", {count} {what}" if count else ""
+def _counts(calls: int, as_usual: str, others: Mapping[str, int]) -> str:
+    """How many calls there were; where some of them went otherwise, how many went how."""
+    if not any(others.values()):
+        return f"{calls} call{'' if calls == 1 else 's'}"
+    told = [f"{calls} {as_usual}", *(f"{count} {how}" for how, count in others.items() if count)]
+    return ", ".join(told)
 
 
 def _at(moment: datetime | None) -> str:

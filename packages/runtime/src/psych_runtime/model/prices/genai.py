@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cached_property
@@ -16,6 +17,8 @@ from psych_runtime_core.ports.prices import ModelPrice, PriceResolver
 if TYPE_CHECKING:
     from psych_runtime.model.prices.genai_catalog import GenaiCatalog
 
+logger = logging.getLogger("psych_runtime.prices")
+
 
 class GenaiPrices:
     """The rows that an installed `genai-prices` carries, by whole ids; they change with its version alone.
@@ -23,7 +26,8 @@ class GenaiPrices:
     `provider` says who sells every model: a name of that package, or a base URL. Without one it is the
     provider of the call, else the one that an id such as `vendor/model` names, else the one whose models have
     such names. `overrides` come first. A row that charges for more than tokens has no price. Raises
-    `MissingExtra` where the package is not installed; it is imported at the first look-up.
+    `MissingExtra` where the package is not installed; it is imported at the first look-up, which
+    logs a `provider` that it does not know as an error.
     """
 
     def __init__(
@@ -65,7 +69,15 @@ class GenaiPrices:
 
         from psych_runtime.model.prices.genai_catalog import GenaiCatalog
 
-        return GenaiCatalog(providers)
+        catalog = GenaiCatalog(providers)
+        if self._provider and not catalog.knows(self._provider):
+            known = ", ".join(provider.id for provider in providers)
+            logger.error(
+                "genai-prices has no provider %r, so no price of its calls; give GenaiPrices one of: %s",
+                self._provider,
+                known,
+            )
+        return catalog
 
 
 def _is_installed() -> bool:

@@ -32,6 +32,10 @@ class GenaiCatalog:
         self._own = {provider.id: _rows(provider) for provider in providers}
         self.row = lru_cache(maxsize=_REMEMBERED)(self._row)
 
+    def knows(self, provider: str) -> bool:
+        """Whether there is a provider of this name, or at this URL."""
+        return self._provider(provider) is not None
+
     def _row(self, model: str, provider: str | None) -> Row | None:
         """The row of a model: at this provider, else at the one that its id names or that claims the id."""
         vendor, _ = vendor_of(model)
