@@ -107,7 +107,8 @@ class Body(httpx2.AsyncByteStream):
     async def _as_it_came(self) -> bytes:
         """The next bytes of a body that is not packed."""
         hop = self._passage.hop
-        await self._pace.step()
+        if self._pace.is_over():
+            await anyio.lowlevel.checkpoint()
         while not (data := await self._passage.more()):
             if data is None:
                 raise StopAsyncIteration

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import anyio.lowlevel
-
 
 class Pace:
     """Of a task that may find all that it awaits already there, and would so hold the loop.
@@ -14,9 +12,10 @@ class Pace:
     def __init__(self, every: int) -> None:
         self._every, self._done = every, 0
 
-    async def step(self, size: int = 1) -> None:
-        """So much more is done; if it is time for that, others run now."""
+    def is_over(self, size: int = 1) -> bool:
+        """So much more is done; whether it is time for others: await a checkpoint."""
         self._done += size
-        if self._done >= self._every:
-            self._done = 0
-            await anyio.lowlevel.checkpoint()
+        if self._done < self._every:
+            return False
+        self._done = 0
+        return True

@@ -8,6 +8,7 @@ from contextlib import aclosing
 from typing import NamedTuple, cast
 
 import httpx2
+from anyio.lowlevel import checkpoint
 
 from psych_runtime.egress.pace import Pace
 from psych_runtime_core.errors import ResponseTooLarge
@@ -42,7 +43,8 @@ async def server_events(
         try:
             async for event in events:
                 yield ServerEvent(event.event, event.data, whole=not text.ended)
-                await pace.step()
+                if pace.is_over():
+                    await checkpoint()
         except httpx2.SSEError:
             raise ResponseTooLarge(origin, max_event_bytes) from None
 

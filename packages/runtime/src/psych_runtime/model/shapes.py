@@ -26,5 +26,8 @@ def items(value: object) -> Sequence[object]:
 
 def choice_of(chunk: Object) -> Object:
     """The first choice in a chunk, empty without one; one without a number is the first."""
-    choices = filter(None, map(members, items(chunk.get("choices"))[:MAX_CHOICES]))
-    return next((choice for choice in choices if not count_of(choice.get("index"))), EMPTY_OBJECT)
+    for offered in items(chunk.get("choices"))[:MAX_CHOICES]:
+        choice = members(offered)
+        if choice and not count_of(choice.get("index")):
+            return choice
+    return EMPTY_OBJECT

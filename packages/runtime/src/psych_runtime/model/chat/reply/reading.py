@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio.to_thread
+from anyio.lowlevel import checkpoint
 
 from psych_runtime.egress.pace import Pace
 from psych_runtime.egress.sse import ServerEvent, server_events
@@ -110,7 +111,7 @@ async def _whole(pieces: Pieces, chat: ChatStream, reading: Reading) -> list[Str
         payload = read_payload(body.decode("utf-8-sig", "replace"), reading.errors)
         return chat.whole(payload.chunks[0] if payload.chunks else {})
 
-    return await _worked(len(body), read)
+    return read() if len(body) <= AT_ONCE else await _beside(read)
 
 
 async def _streamed(pieces: Pieces, chat: ChatStream, reading: Reading) -> AsyncGenerator[StreamEvent, None]:
@@ -121,15 +122,17 @@ async def _streamed(pieces: Pieces, chat: ChatStream, reading: Reading) -> Async
     ) as told:
         async for event in told:
             read = partial(_payload, event, chat, reading.errors, done=done)
-            payload = await _worked(len(event.data), read)
+            payload = read() if len(event.data) <= AT_ONCE else await _beside(read)
             size = len(event.data) // max(len(payload.chunks), 1)
             for chunk in payload.chunks:
                 if done:
                     chat.late(chunk)
                     continue
-                for heard in await _worked(size, partial(chat.feed, chunk, event.name)):
+                feed = partial(chat.feed, chunk, event.name)
+                for heard in feed() if size <= AT_ONCE else await _beside(feed):
                     yield heard
-                await pace.step(size)
+                if pace.is_over(size):
+                    await checkpoint()
             done = done or payload.done
             if done:
                 pieces.done()
@@ -139,9 +142,9 @@ async def _streamed(pieces: Pieces, chat: ChatStream, reading: Reading) -> Async
         yield heard
 
 
-async def _worked(size: int, work: Callable[[], Result]) -> Result:
-    """What `work` on so many characters comes to. While a thread does it others run, and may cancel it."""
-    return work() if size <= AT_ONCE else await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+async def _beside(work: Callable[[], Result]) -> Result:
+    """What `work` comes to. While a thread does it others run, and may cancel it."""
+    return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
 
 def _payload(event: ServerEvent, chat: ChatStream, errors: CallErrors, *, done: bool) -> Payload:
