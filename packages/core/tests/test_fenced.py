@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from psych_runtime_core.engine import fenced
 from psych_runtime_core.engine.fenced import blocks, lines_of
 
 
@@ -86,6 +88,19 @@ def test_each_line_is_looked_at_once_and_never_again(line: str) -> None:
 
     list(blocks(lines()))
     assert taken == len(lines_of(f"{line}\n" * 1_000))
+
+
+def test_no_line_is_read_beyond_the_blocks_that_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    fence = fenced._Fence  # pyright: ignore[reportPrivateUsage] - nothing else tells how far was read
+
+    def counted(at: int, mark: str, length: int, info: str) -> object:
+        read.append(at)
+        return fence(at, mark, length, info)
+
+    monkeypatch.setattr(fenced, "_Fence", counted)
+    assert list(islice(blocks(lines_of("```\n" * 1_000)), 2)) == ["", ""]
+    assert len(read) == 5
 
 
 @pytest.mark.parametrize("line", HOSTILE)

@@ -24,6 +24,9 @@ def nested(depth: int) -> dict[str, Any]:
     ("schema", "path", "reason"),
     [
         pytest.param({"type": "text"}, "/type", "text", id="a type that is none"),
+        pytest.param({"type": "objct"}, "/type", '"objct" is no type: give one of array,', id="a slip"),
+        pytest.param({"type": ["object", "x" * 999]}, "/type", "x… is no type", id="among several, and long"),
+        pytest.param({"dependencies": {"type": 5}}, "/dependencies/type", "5 is not", id="a key"),
         pytest.param({"properties": {"a": {"minLength": -1}}}, "/properties/a/minLength", "-1", id="a bound"),
         pytest.param({"$defs": {"a": {"type": 3}}}, "/$defs/a/type", "3", id="a definition"),
         pytest.param({"$defs": 3}, "/$defs", "object", id="definitions that are none"),

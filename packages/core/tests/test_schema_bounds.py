@@ -13,6 +13,7 @@ from psych_runtime_core.schema import load as load_module
 from psych_runtime_core.schema.judge import MAX_ERRORS, MAX_VISITS
 from psych_runtime_core.schema.load import Load
 from psych_runtime_core.schema.patterns import measured
+from psych_runtime_core.schema.reading import weighed
 from psych_runtime_core.schema.visits import Spread
 
 Schema = dict[str, Any]
@@ -20,7 +21,7 @@ ANY: Schema = {}
 
 
 def load(schema: Schema) -> Load:
-    return load_module.load_of(schema, measured(schema).sizes)
+    return load_module.load_of(schema, weighed(measured(schema).sizes))
 
 
 def ref(name: str) -> Schema:

@@ -1,5 +1,6 @@
 """What judging costs beyond visits: what keywords weigh, what of it a value has, and what is too much."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +12,8 @@ from jsonschema_rs import Draft202012Validator
 from packages.core.tests.json_schemas import INSTANCES, Schema
 from psych_runtime_core.errors import BadSchema
 from psych_runtime_core.jsonvalue import Json, encode_json, freeze
-from psych_runtime_core.schema import check_schema, load, patterns, violations
+from psych_runtime_core.schema import check_schema, load, patterns, reading, violations
+from psych_runtime_core.schema.asked import Asking
 from psych_runtime_core.schema.met import met
 from psych_runtime_core.schema.patterns import measured
 from psych_runtime_core.schema.size import Amounts, places
@@ -128,7 +130,7 @@ def test_an_amount_is_never_less_than_there_is(value: Any) -> None:
     ],
 )  # fmt: skip
 def test_a_schema_weighs_so_much(schema: Schema, weighed: dict[str, int]) -> None:
-    assert weights(schema, {"ab": 128, "[a[b]]": 128}) == weighed
+    assert weights(schema, reading.weighed({"ab": 128, "[a[b]]": 128})) == weighed
 
 
 # --- what takes too long -----------------------------------------------------------------------------------
@@ -260,19 +262,34 @@ def test_only_numbers_that_a_keyword_meets_count(schema: Schema, value: Any, too
         ),
         pytest.param(
             {"patternProperties": {f"^a{index}": {"enum": [0.5, index]} for index in range(300)}},
-            dict.fromkeys((f"{index}" for index in range(20_000)), 0.5),
+            dict.fromkeys((f"{index}" for index in range(110_000)), 0.5),
             id="many names by many patterns",
+        ),
+        pytest.param(
+            {"allOf": [{"additionalProperties": {"minimum": index + 0.5}} for index in range(300)]},
+            dict.fromkeys((f"{index}" for index in range(20_000)), 0.5),
+            id="many members by many ways",
+        ),
+        pytest.param(
+            {"propertyNames": {"pattern": BUSY}},
+            dict.fromkeys((f"{index}" for index in range(110_000)), 0.5),
+            id="names of many members",
         ),
         pytest.param(
             {"uniqueItems": True, "items": {"$ref": "#"}},
             [[[[index]]] for index in range(30_000)],
             id="sets in a large set",
         ),
+        pytest.param(
+            {"uniqueItems": True, "items": {"$ref": "#"}},
+            json.loads("[" * 100 + json.dumps("x" * 1_000_000) + "]" * 100),
+            id="a long text in sets in sets",
+        ),
     ],
 )
 def test_a_value_is_followed_down_for_so_long(schema: Schema, value: Any) -> None:
-    survey, sizes = Survey(schema, measured(schema).sizes), measured(schema).sizes
-    assert met(survey, sizes, value, 10**30) is None
+    asking = Asking(Survey(schema, reading.weighed(measured(schema).sizes)))
+    assert met(asking, value, 10**30) is None
     assert takes_too_long(value, schema)
 
 

@@ -1,5 +1,7 @@
 """Which branches of `anyOf` or `oneOf` one value can make the judge enter."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +14,8 @@ _TYPES = frozenset({"array", "boolean", "null", "number", "object", "string"})
 _FEWEST_DISPATCHED = 3
 # The judge looks no further for what tells branches apart.
 _MAX_DEPTH = 16
+# Where telling them apart would take more, each is counted as entered: that is never too few.
+_MOST_TOLD_APART = 20_000
 
 
 def groups(
@@ -36,6 +40,9 @@ def groups(
     for index, values in wanted.items():
         for value in values or ():
             by_value.setdefault(value, []).append(index)
+    if len(by_value) * len(whatever) > _MOST_TOLD_APART:
+        yield "object", objects
+        return
     for indices in by_value.values():
         yield "object", [*indices, *whatever]
 
@@ -44,7 +51,7 @@ def tag_of(document: Document, branches: Sequence[Schema]) -> str | None:
     """The member by which the judge tells `branches` apart: the commonest, of those required if it can be."""
     if len(branches) < _FEWEST_DISPATCHED:
         return None
-    demands = [_demands(document, each) for each in branches if "object" in _types(document, each, 0)]
+    demands = _demands_of_all(document, branches)
     required = Counter(name for each in demands for name in each.required)
     present = Counter(name for each in demands for name in each.names)
     for counted in (required, present):
@@ -52,6 +59,19 @@ def tag_of(document: Document, branches: Sequence[Schema]) -> str | None:
             if count >= 2 and sum(each.values(document, name) is not None for each in demands) >= 2:
                 return name
     return None
+
+
+def _demands_of_all(document: Document, branches: Sequence[Schema]) -> Sequence[_Demands]:
+    """What each branch asks that takes objects; of none, where together they ask for too much."""
+    demands: list[_Demands] = []
+    told = 0
+    for branch in branches:
+        if "object" in _types(document, branch, 0):
+            demands.append(_demands(document, branch))
+            told += demands[-1].told
+            if told > _MOST_TOLD_APART:
+                return ()
+    return demands
 
 
 def guard(document: Document, branch: Schema, tag: str | None) -> dict[str, Any]:
@@ -78,6 +98,11 @@ class _Demands:
 
     required: set[str] = field(default_factory=set[str])
     members: list[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])
+
+    @property
+    def told(self) -> int:
+        """How much it says."""
+        return len(self.required) + sum(map(len, self.members))
 
     @property
     def names(self) -> set[str]:

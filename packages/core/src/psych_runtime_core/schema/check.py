@@ -11,6 +11,7 @@ from psych_runtime_core.jsonvalue import Json, thaw
 from psych_runtime_core.schema.build import build, of_one_draft
 from psych_runtime_core.schema.load import bounded
 from psych_runtime_core.schema.patterns import MAX_PATTERNS_BYTES, measured
+from psych_runtime_core.schema.reading import weighed
 from psych_runtime_core.schema.size import depth
 from psych_runtime_core.schema.wording import NO_PATTERN, fault
 
@@ -41,7 +42,7 @@ def check_schema(schema: Mapping[str, Json], *, object_root: bool = False) -> No
         build(plain)
         if "$defs" in plain:
             build(_using_every_definition(plain))
-        bounded(plain, found.sizes)
+        bounded(plain, weighed(found.sizes))
     except ValidationError as error:
         raise BadSchema(fault(error), tuple(error.instance_path)) from None
     except ValueError as error:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+# As often, or as long, as no text is: whatever is more is taken for it.
+ENDLESS = 2**62
 
 _TOKEN = re.compile(
     r"(?P<atom>\\[pP]\{[^}]*+\}|\\[ux]\{[^}]*+\}|\\[pP].|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\.)"
@@ -15,73 +18,85 @@ _TOKEN = re.compile(
     r"|(?P<unknown>[\[\]]|\(\?)|(?P<char>.)",
     re.DOTALL,
 )
-_COUNTS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+_COUNTS: dict[str, tuple[int, int]] = {"*": (0, ENDLESS), "+": (1, ENDLESS), "?": (0, 1)}
+_Kind: TypeAlias = Literal["character", "start", "row", "either", "count"]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One character (no `parts`), parts in a row, or `either` of them; so `often`, without end if `None`."""
+class Part(NamedTuple):
+    """One character, the start of a text, or parts `of` others: in a row, either of them, or one so often."""
 
-    parts: tuple[Part, ...] | None = None
-    either: bool = False
-    anchor: bool = False
+    kind: _Kind
+    of: tuple[int, ...] = ()
     least: int = 1
-    most: int | None = 1
+    most: int = 1
 
 
-def expression(pattern: str) -> Part | None:
-    """What `pattern` is made of, or `None` where that is not for certain."""
+def expression(pattern: str) -> Sequence[Part] | None:
+    """The parts of `pattern`, each behind those that it is made of, by their index; the last is the whole.
+
+    `None` where that is not for certain.
+    """
     try:
-        tokens = iter(_TOKEN.finditer(pattern))
-        found, closed = _either(tokens)
+        return _Reader().read(pattern)
     except ValueError:
         return None
-    return None if closed else found
 
 
-def _either(tokens: Iterator[re.Match[str]]) -> tuple[Part, bool]:
-    """The alternatives up to the end of a group, and whether it was closed."""
-    rows: list[list[Part]] = [[]]
-    for token in tokens:
-        kind = token.lastgroup
-        if kind == "close":
-            return _alternatives(rows), True
-        if kind == "other":
-            rows.append([])
-        elif kind == "count":
-            if not rows[-1]:
-                raise ValueError("nothing to count")
-            rows[-1].append(_counted(rows[-1].pop(), token))
-        else:
-            rows[-1].append(_one(token, tokens))
-    return _alternatives(rows), False
+class _Reader:
+    """The groups that are open are kept beside the parts: any depth is read."""
 
+    def __init__(self) -> None:
+        self._parts: list[Part] = []
+        self._open: list[list[list[int]]] = [[[]]]
 
-def _alternatives(rows: list[list[Part]]) -> Part:
-    return Part(tuple(Part(tuple(row)) for row in rows), either=True)
-
-
-def _one(token: re.Match[str], tokens: Iterator[re.Match[str]]) -> Part:
-    kind = token.lastgroup
-    if kind == "unknown":
-        raise ValueError("not read for certain")
-    if kind == "open":
-        group, closed = _either(tokens)
-        if not closed:
+    def read(self, pattern: str) -> Sequence[Part]:
+        for token in _TOKEN.finditer(pattern):
+            self._take(token)
+        self._close()
+        if self._open:
             raise ValueError("a group without end")
-        return group
-    if kind == "start":
-        return Part((), anchor=True)
-    if kind == "end" or token.group() in (r"\b", r"\B"):
-        return Part(())
-    return Part()
+        return self._parts
+
+    def _take(self, token: re.Match[str]) -> None:
+        kind = token.lastgroup
+        if kind == "unknown":
+            raise ValueError("not read for certain")
+        if kind == "open":
+            self._open.append([[]])
+        elif kind == "other":
+            self._open[-1].append([])
+        elif kind == "close":
+            closed = self._close()
+            if not self._open:
+                raise ValueError("an end without its group")
+            self._open[-1][-1].append(closed)
+        else:
+            row = self._open[-1][-1]
+            row.append(self._add(_counted(row, token) if kind == "count" else _one(token)))
+
+    def _close(self) -> int:
+        rows = [self._add(Part("row", tuple(row))) for row in self._open.pop()]
+        return self._add(Part("either", tuple(rows)))
+
+    def _add(self, part: Part) -> int:
+        self._parts.append(part)
+        return len(self._parts) - 1
 
 
-def _counted(part: Part, token: re.Match[str]) -> Part:
+def _one(token: re.Match[str]) -> Part:
+    if token.lastgroup == "start":
+        return Part("start")
+    nothing = token.lastgroup == "end" or token.group() in (r"\b", r"\B")
+    return Part("row" if nothing else "character")
+
+
+def _counted(row: list[int], token: re.Match[str]) -> Part:
+    if not row:
+        raise ValueError("nothing to count")
     written = token.group()
     if written[0] != "{":
         least, most = _COUNTS[written[0]]
     else:
         least = int(token["least"] or 0)
-        most = least if token["more"] is None else int(token["greatest"]) if token["greatest"] else None
-    return Part((part,), least=least, most=most)
+        most = least if token["more"] is None else int(token["greatest"] or ENDLESS)
+    return Part("count", (row.pop(),), least, most)

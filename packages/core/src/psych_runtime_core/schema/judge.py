@@ -11,16 +11,17 @@ from jsonschema_rs import Draft202012Validator, ValidationError
 
 from psych_runtime_core.errors import Violation, pointer
 from psych_runtime_core.jsonvalue import Json, encode_json
+from psych_runtime_core.schema.asked import Asking
 from psych_runtime_core.schema.build import build, of_one_draft, plain
 from psych_runtime_core.schema.load import Load, bounded
 from psych_runtime_core.schema.met import met
 from psych_runtime_core.schema.patterns import measured
+from psych_runtime_core.schema.reading import Readings, weighed
 from psych_runtime_core.schema.recent import Held, Recent
 from psych_runtime_core.schema.rest import outline, without_patterns
 from psych_runtime_core.schema.sealed import sealed
 from psych_runtime_core.schema.size import Amounts, depth, has_blind_tag
 from psych_runtime_core.schema.survey import Survey
-from psych_runtime_core.schema.weight import Sizes
 from psych_runtime_core.schema.wording import said
 
 MAX_JUDGED_WHOLE = 2_000
@@ -62,7 +63,9 @@ def violations(value: Json, schema: Mapping[str, Json], *, limit: int = 20) -> t
 @dataclass(frozen=True)
 class _Judge:
     schema: dict[str, Any]
-    sizes: Sizes
+    readings: Readings
+    programs: int
+    """The bytes that its patterns have once they are compiled."""
     verdict: Draft202012Validator
     load: Load
 
@@ -75,8 +78,7 @@ class _Judge:
         if total <= MAX_VISITS:
             return False
         left = MAX_VISITS - work["visits"]
-        found = met(self._survey, self.sizes, value, left) if left > 0 else None
-        return found is None or found > left
+        return left <= 0 or met(self._asking, value, left) is None
 
     def violations(self, value: Json, amounts: Amounts) -> Iterator[Violation]:
         """Where `value`, which does not fit, does not; the verdict is quick, since it keeps what it found."""
@@ -102,8 +104,8 @@ class _Judge:
         return errors * self.load.said + copied // _COPIED <= MAX_SAID_BYTES
 
     @cached_property
-    def _survey(self) -> Survey:
-        return Survey(self.schema, self.sizes)
+    def _asking(self) -> Asking:
+        return Asking(Survey(self.schema, self.readings))
 
     @cached_property
     def _teller(self) -> Draft202012Validator | None:
@@ -124,7 +126,7 @@ def _judge(canonical: bytes) -> _Judge | None:
     held = _JUDGES.get(digest)
     if held is None:
         judge = _built(canonical)
-        programs = sum(judge.sizes.values()) if judge is not None else 0
+        programs = judge.programs if judge is not None else 0
         held = Held(judge, _BYTES_A_BYTE * len(canonical) + programs)
         _JUDGES.put(digest, held)
     return held.value
@@ -141,9 +143,10 @@ def _built(canonical: bytes) -> _Judge | None:
     return judge or _judge_by(outline(schema), {})
 
 
-def _judge_by(schema: Any, sizes: Sizes) -> _Judge | None:
+def _judge_by(schema: Any, sizes: Mapping[str, int]) -> _Judge | None:
+    readings = weighed(sizes)
     try:
-        return _Judge(schema, sizes, build(schema), bounded(schema, sizes))
+        return _Judge(schema, readings, sum(sizes.values()), build(schema), bounded(schema, readings))
     except ValueError:
         return None
 

@@ -6,10 +6,11 @@ from typing import Any
 
 from psych_runtime_core.schema.counting import Counted, Own
 from psych_runtime_core.schema.document import Schema
+from psych_runtime_core.schema.reading import Readings
 from psych_runtime_core.schema.recursion import goes_one_way
 from psych_runtime_core.schema.survey import Survey, only
 from psych_runtime_core.schema.walk import Applied, walk
-from psych_runtime_core.schema.weight import Sizes, Unit
+from psych_runtime_core.schema.weight import Unit
 
 # One place of a value is then judged in some ten milliseconds.
 MAX_WAYS = 10_000
@@ -42,9 +43,9 @@ class Load:
     """The bytes of the longest piece of the schema that an error repeats."""
 
 
-def bounded(root: Mapping[str, Any], sizes: Sizes) -> Load:
+def bounded(root: Mapping[str, Any], readings: Readings) -> Load:
     """What judging by `root` costs; a `ValueError`, which says what to write instead, if that is too much."""
-    found = load_of(root, sizes)
+    found = load_of(root, readings)
     if found.most > MAX_WAYS + found.schemas:
         raise ValueError(
             f"a value can be judged in more than {MAX_WAYS:,} ways, since alternatives and references "
@@ -58,9 +59,9 @@ def bounded(root: Mapping[str, Any], sizes: Sizes) -> Load:
     return found
 
 
-def load_of(root: Mapping[str, Any], sizes: Sizes) -> Load:
+def load_of(root: Mapping[str, Any], readings: Readings) -> Load:
     """What judging by `root` costs; a `ValueError` if it has no end."""
-    survey = Survey(root, sizes)
+    survey = Survey(root, readings)
     # A scalar is judged anew however often it is met, so nothing is kept on the ways that stay at a value.
     at_scalars = Counted(survey.still, survey.here, survey.groups(tagged=False), _visit).most
     most, usual = _by_unit(survey, at_scalars, tagged=True)

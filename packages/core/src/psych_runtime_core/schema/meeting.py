@@ -1,143 +1,130 @@
-"""Which schemas of a survey are applied to which places of a value: each kind of place is worked out once."""
+"""Which schemas are applied to which places of a value: each kind of place is worked out once."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
-from psych_runtime_core.schema.document import Schema
-from psych_runtime_core.schema.survey import Survey
-from psych_runtime_core.schema.weight import Unit, looks_inside, patterns_of
+from psych_runtime_core.schema.asked import Asked, Asking, Identity, Kind, Lead
+from psych_runtime_core.schema.budget import Budget
+from psych_runtime_core.schema.reading import Reading, together
+from psych_runtime_core.schema.weight import Unit
 
-Kind: TypeAlias = Literal["member", "item"]
-_Ways: TypeAlias = Counter[int]
+# More ways than any value may take.
+_MANY = 10**18
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What is asked of the name of each member: the visits for any, and for its bytes."""
+
+    visits: int
+    reading: Reading
 
 
 @dataclass(slots=True)
 class Place:
-    """What is asked of a value there, and what leads on from it."""
+    """What is asked of a value there by all that is applied to it, and what leads on from it."""
 
-    ways: dict[int, int]
-    weights: Counter[Unit] = field(default_factory=Counter[Unit])
-    inside: Counter[Unit] = field(default_factory=Counter[Unit])
-    """The weights by all that the value holds, not by itself alone."""
-    patterns: Counter[str] = field(default_factory=Counter[str])
-    names: Counter[str] = field(default_factory=Counter[str])
-    """The patterns that read the names of its members."""
-    naming: Place | None = None
-    """What else is asked of the names."""
-    below: dict[tuple[Kind, str | int | None], Place] = field(default_factory=dict[Any, "Place"])
-
-
-@dataclass(slots=True)
-class _Led:
-    """What one schema applies to the children of a value: to those named, to others, and to each."""
-
-    named: dict[str | int, list[Schema]] = field(default_factory=dict[str | int, list[Schema]])
-    other: list[Schema] = field(default_factory=list[Schema])
-    every: list[Schema] = field(default_factory=list[Schema])
-
-    def to(self, name: str | int | None) -> Iterable[Schema]:
-        yield from self.every
-        yield from self.other if name is None else self.named.get(name, self.other)
+    asked: Sequence[tuple[Asked, int]]
+    """Each by so many ways."""
+    weights: Mapping[Unit, int]
+    inside: Mapping[Unit, int]
+    texts: Reading
+    names: Names | None = None
+    leads: dict[Kind, Sequence[tuple[Lead, int]]] = field(default_factory=dict[Any, Any])
+    below: dict[tuple[Kind, str | int | None], Place] = field(default_factory=dict[Any, Any])
 
 
 class Meeting:
-    """The places are counted as upper bounds: every branch is entered, every pattern fits a name."""
+    """The places are counted as upper bounds: every branch is entered, every pattern fits a name.
 
-    def __init__(self, survey: Survey) -> None:
-        self._survey = survey
-        self._schemas = {id(schema): schema for schema in survey.whole.order}
-        # Each comes before all that it leads to at the same value.
-        self._rank = {id(schema): -index for index, schema in enumerate(survey.still.order)}
-        self._known: dict[frozenset[tuple[int, int]], Place] = {}
-        self._leads: dict[tuple[int, Kind], _Led] = {}
-        self.steps = 0
-        """What working it out took so far."""
+    To work one out takes a step for each schema, each way that leads on, and each rate of a reading.
+    """
+
+    def __init__(self, asking: Asking, steps: Budget) -> None:
+        self._asking = asking
+        self._steps = steps
+        self._known: dict[frozenset[tuple[Identity, int]], Place] = {}
 
     def root(self) -> Place:
         """The place of a whole value."""
-        return self._place(Counter({id(self._survey.whole.order[-1]): 1}))
+        return self._entered([([self._asking.root], 1)])
+
+    def leads(self, place: Place, kind: Kind) -> Sequence[tuple[Lead, int]]:
+        """What leads from `place` to such children."""
+        if kind not in place.leads:
+            self._steps.take(len(place.asked))
+            place.leads[kind] = [
+                (asked.leads[kind], ways) for asked, ways in place.asked if kind in asked.leads
+            ]
+        return place.leads[kind]
 
     def child(self, place: Place, kind: Kind, name: str | int) -> Place:
         """The place of one member or item of a value at `place`."""
-        leads = [(self._lead(each, kind), ways) for each, ways in place.ways.items()]
+        leads = self.leads(place, kind)
+        self._steps.take(len(leads))
         key = (kind, name if any(name in lead.named for lead, _ in leads) else None)
         if key not in place.below:
-            entered: _Ways = Counter()
-            for lead, ways in leads:
-                _enter(entered, lead.to(key[1]), ways)
-            place.below[key] = self._place(entered)
+            place.below[key] = self._entered((lead.to(key[1]), ways) for lead, ways in leads)
         return place.below[key]
 
-    def _place(self, entered: _Ways) -> Place:
-        key = frozenset(entered.items())
+    def names(self, place: Place) -> Names:
+        """What is asked of the names of members at `place`."""
+        if place.names is None:
+            naming = self._entered((asked.naming, ways) for asked, ways in place.asked)
+            own = self._together((asked.names, ways) for asked, ways in place.asked)
+            place.names = Names(naming.weights["places"], together([(own, 1), (naming.texts, 1)]))
+        return place.names
+
+    def _entered(self, targets: Iterable[tuple[Sequence[Identity], int]]) -> Place:
+        ways: Counter[Identity] = Counter()
+        for each, often in targets:
+            self._steps.take(1 + len(each))
+            for identity in each:
+                ways[identity] = min(_MANY, ways[identity] + often)
+        key = frozenset(ways.items())
         if key not in self._known:
-            self._known[key] = self._worked_out(entered)
+            self._known[key] = self._place(ways)
         return self._known[key]
 
-    def _worked_out(self, entered: _Ways) -> Place:
-        ways = self._closed(entered)
-        names: _Ways = Counter()
-        for each, often in ways.items():
-            applied = self._survey.applied(self._schemas[each])
-            _enter(names, [one.target for one in applied if one.place == "name"], often)
-        place = Place(ways, naming=self._place(names) if names else None)
-        for each, often in ways.items():
-            self._weigh(place, self._schemas[each], each, often)
-        return place
+    def _place(self, entered: Mapping[Identity, int]) -> Place:
+        asked = self._closed(entered)
+        found, inside = Counter[Unit](), Counter[Unit]()
+        for each, ways in asked:
+            self._steps.take(len(each.weights) + len(each.inside))
+            for unit, weight in each.weights.items():
+                found[unit] += ways * weight
+            for unit, weight in each.inside.items():
+                inside[unit] += ways * weight
+        return Place(asked, found, inside, self._together((each.texts, ways) for each, ways in asked))
 
-    def _weigh(self, place: Place, schema: Mapping[str, Any], each: int, often: int) -> None:
-        own = self._survey.weights_of(each)
-        for unit, weight in own.items():
-            place.weights[unit] += often * weight
-            if looks_inside(schema):
-                place.inside[unit] += often * weight
-        read, names = patterns_of(schema)
-        for pattern in read:
-            place.patterns[pattern] += often
-        for pattern in names:
-            place.names[pattern] += 2 * often
-
-    def _closed(self, entered: _Ways) -> dict[int, int]:
+    def _closed(self, entered: Mapping[Identity, int]) -> Sequence[tuple[Asked, int]]:
         """With all that is applied to the same value."""
-        ways = Counter(entered)
-        left = sorted((self._rank[each], each) for each in entered)
-        marked = 0
-        closed: dict[int, int] = {}
+        ways = dict(entered)
+        left = sorted((self._asking.rank[each], each) for each in entered)
+        closed: list[tuple[Asked, int]] = []
         while left:
-            _, each = heappop(left)
-            closed[each] = ways[each]
-            applied = self._survey.applied(self._schemas[each])
-            marked += any(one.keyword.startswith("unevaluated") for one in applied)
-            self.steps += 1 + len(applied)
-            for one in applied:
-                target = id(one.target)
-                if one.place in ("here", "branch") and target in self._schemas:
-                    if target not in ways:
-                        heappush(left, (self._rank[target], target))
-                    ways[target] += ways[each]
+            _, identity = heappop(left)
+            asked, often = self._asking.of(identity), ways[identity]
+            closed.append((asked, often))
+            self._steps.take(1 + len(asked.here))
+            for target in asked.here:
+                if target not in ways:
+                    heappush(left, (self._asking.rank[target], target))
+                ways[target] = min(_MANY, ways.get(target, 0) + often)
         # What `unevaluated…` has to leave out is asked for once more, at most by each part around it.
-        again: int = (1 + len(closed)) ** marked
-        return {each: again * often for each, often in closed.items()}
+        marking = sum(asked.is_marking for asked, _ in closed)
+        again = min(_MANY, (1 + len(closed)) ** min(marking, _MANY.bit_length()))
+        return [(asked, min(_MANY, again * often)) for asked, often in closed]
 
-    def _lead(self, each: int, kind: Kind) -> _Led:
-        if (each, kind) not in self._leads:
-            lead = self._leads[each, kind] = _Led()
-            for one in self._survey.applied(self._schemas[each]):
-                if one.place == kind:
-                    lead.named.setdefault(one.name, []).append(one.target)
-                elif one.place == f"other {kind}s":
-                    lead.other.append(one.target)
-                elif one.place == f"each {kind}":
-                    lead.every.append(one.target)
-        return self._leads[each, kind]
+    def _together(self, readings: Iterable[tuple[Reading, int]]) -> Reading:
+        return together(self._counted(readings))
 
-
-def _enter(entered: _Ways, targets: Iterable[Schema], ways: int) -> None:
-    for target in targets:
-        if not isinstance(target, bool):
-            entered[id(target)] += ways
+    def _counted(self, readings: Iterable[tuple[Reading, int]]) -> Iterator[tuple[Reading, int]]:
+        for reading, often in readings:
+            self._steps.take(len(reading.rates))
+            yield reading, often

@@ -1,12 +1,15 @@
 """What judging one value costs beyond its visits, by what of it each schema really meets."""
 
+from collections.abc import Iterable
+
 from psych_runtime_core.jsonvalue import Json, encode_json
+from psych_runtime_core.schema.asked import Asking, Kind
+from psych_runtime_core.schema.budget import Budget, Spent
 from psych_runtime_core.schema.meeting import Meeting, Place
 from psych_runtime_core.schema.size import Amounts, is_plain
-from psych_runtime_core.schema.survey import Survey
-from psych_runtime_core.schema.weight import Sizes, Unit, reading
+from psych_runtime_core.schema.weight import Unit
 
-# A step takes some three microseconds.
+# A step takes one to three microseconds.
 MAX_STEPS = 100_000
 # So many bytes are written and read once more in the time of a step.
 _BYTES_A_STEP = 16
@@ -14,72 +17,65 @@ _OF_NUMBERS: tuple[Unit, ...] = ("integers", "numbers", "digits")
 _INSIDE: tuple[Unit, ...] = (*_OF_NUMBERS, "parts", "pairs")
 
 
-def met(survey: Survey, sizes: Sizes, value: Json, most: int) -> int | None:
-    """The visits that it comes to, or more than `most`; `None` if to tell would take as long."""
-    return _Met(survey, sizes).cost(value, most)
+def met(asking: Asking, value: Json, most: int) -> int | None:
+    """The visits that it comes to; `None` if they are more than `most`, or to tell would take as long."""
+    visits = Budget(most)
+    try:
+        _Met(asking, visits, Budget(MAX_STEPS)).follow(value)
+    except Spent:
+        return None
+    return most - visits.left
 
 
 class _Met:
-    def __init__(self, survey: Survey, sizes: Sizes) -> None:
-        self._meeting = Meeting(survey)
-        self._sizes = sizes
-        self._spent = 0
+    def __init__(self, asking: Asking, visits: Budget, steps: Budget) -> None:
+        self._meeting = Meeting(asking, steps)
+        self._visits = visits
+        self._steps = steps
 
-    def cost(self, value: Json, most: int) -> int | None:
+    def follow(self, value: Json) -> None:
         left: list[tuple[Place, Json]] = [(self._meeting.root(), value)]
-        while left and self._spent <= most:
+        while left:
             place, held = left.pop()
-            self._meeting.steps += self._steps(place, held)
-            if self._meeting.steps > MAX_STEPS:
-                return None
+            self._steps.take()
             if isinstance(held, dict):
                 self._container(place, held)
                 self._names(place, held)
-                children = [(self._meeting.child(place, "member", name), item) for name, item in held.items()]
+                left += self._children(place, "member", held.items())
             elif isinstance(held, list):
                 self._container(place, held)
-                children = [
-                    (self._meeting.child(place, "item", index), item) for index, item in enumerate(held)
-                ]
+                left += self._children(place, "item", enumerate(held))
             else:
                 self._scalar(place, held)
-                continue
-            left += (each for each in children if each[0].ways)
-        return self._spent
 
-    def _steps(self, place: Place, held: Json) -> int:
-        """What one place takes, told before it is taken."""
-        if isinstance(held, dict):
-            return 1 + len(held) * (len(place.ways) + len(place.names))
-        if isinstance(held, list):
-            return 1 + len(held) * len(place.ways)
-        return 1 + len(place.patterns)
+    def _children(
+        self, place: Place, kind: Kind, held: Iterable[tuple[str | int, Json]]
+    ) -> Iterable[tuple[Place, Json]]:
+        for name, item in held if self._meeting.leads(place, kind) else ():
+            child = self._meeting.child(place, kind, name)
+            if child.asked:
+                yield child, item
 
     def _names(self, place: Place, held: dict[str, Json]) -> None:
-        for name in held if place.names or place.naming else ():
-            self._read(place.names, name)
-            if place.naming is not None:
-                self._scalar(place.naming, name)
+        names = self._meeting.names(place)
+        for name in held if names.visits or names.reading.a_byte else ():
+            self._steps.take()
+            self._visits.take(names.visits + names.reading.of(len(name.encode())))
 
     def _container(self, place: Place, held: dict[str, Json] | list[Json]) -> None:
-        self._spent += place.weights["places"] * (1 + len(held))
+        self._visits.take(place.weights["places"] * (1 + len(held)))
         if any(place.inside[unit] for unit in _INSIDE):
             canonical = encode_json(held)
-            self._meeting.steps += len(canonical) // _BYTES_A_STEP
+            self._steps.take(len(canonical) // _BYTES_A_STEP)
             amounts = Amounts(canonical)
-            self._spent += sum(place.inside[unit] * getattr(amounts, unit) for unit in _INSIDE)
+            self._visits.take(sum(place.inside[unit] * getattr(amounts, unit) for unit in _INSIDE))
 
     def _scalar(self, place: Place, held: Json) -> None:
-        self._spent += place.weights["places"]
+        self._visits.take(place.weights["places"])
         if isinstance(held, str):
-            self._read(place.patterns, held)
+            self._visits.take(place.texts.of(len(held.encode())))
         elif is_plain(held):
-            self._spent += place.weights["integers"]
+            self._visits.take(place.weights["integers"])
         elif isinstance(held, int | float) and any(place.weights[unit] for unit in _OF_NUMBERS):
             amounts = Amounts(encode_json(held))
-            self._spent += sum(place.weights[unit] * getattr(amounts, unit) for unit in _OF_NUMBERS)
-
-    def _read(self, patterns: dict[str, int], text: str) -> None:
-        length = len(text.encode())
-        for pattern, often in patterns.items():
-            self._spent += often * reading(pattern, self._sizes, length)
+            self._visits.take(sum(place.weights[unit] * getattr(amounts, unit) for unit in _OF_NUMBERS))

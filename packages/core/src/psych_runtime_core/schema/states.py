@@ -1,100 +1,101 @@
 """At how many places of a pattern the judge can be at once, while it reads a text: as often a byte costs."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from math import inf
+from __future__ import annotations
 
-from psych_runtime_core.schema.expression import Part, expression
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
-# A longer pattern is not looked into.
-_MAX_PATTERN = 5_000
+from psych_runtime_core.schema.expression import ENDLESS, Part
 
 
-@lru_cache(maxsize=4_096)
-def states(pattern: str, length: float = inf) -> float | None:
-    """At most so many places, for a text of `length` bytes; `None` if that cannot be told."""
-    if len(pattern) > _MAX_PATTERN:
-        return None
-    try:
-        found = expression(pattern)
-        return None if found is None else _Reading(length).of(found, inf).states
-    except RecursionError:
-        return None
+class _Read(NamedTuple):
+    """What reading a part comes to: its places, and how many characters it takes.
+
+    How many places, depends on how many characters in a row may be the first of the part.
+    """
+
+    one: int
+    """The places if one may be."""
+    more: int
+    """And for each one more, up to `anywhere`."""
+    anywhere: int
+    shortest: int = 0
+    longest: int = 0
+    is_start: bool = False
+
+    def places(self, starts: int) -> int:
+        return min(self.anywhere, self.one + self.more * (starts - 1))
 
 
-@lru_cache(maxsize=4_096)
-def passed(pattern: str, length: int) -> float | None:
-    """The places that it is at, byte by byte, in a text of so many: at the first ones there are few."""
-    total, read, upto = 0.0, 0, 1
-    while read < length:
-        here = states(pattern, upto)
-        if here is None:
-            return None
-        total += here * (min(upto, length) - read)
-        read, upto = upto, 2 * upto
-    return total
+_NOTHING = _Read(1, 0, 1)
+_START = _Read(1, 0, 1, is_start=True)
+_CHARACTER = _Read(1, 0, 1, 1, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """What reading a part comes to: its places, and how many characters it takes."""
+def states(parts: Sequence[Part], length: int = ENDLESS) -> int:
+    """At most so many places, for a text of `length` bytes. Each part is looked at once."""
+    reads: list[_Read] = []
+    for part in parts:
+        reads.append(_BY_KIND[part.kind](part, [reads[index] for index in part.of], length))
+    return reads[-1].anywhere
 
-    states: float
-    shortest: float
-    longest: float
+
+def _row(_part: Part, reads: Sequence[_Read], length: int) -> _Read:
+    one = more = anywhere = shortest = longest = spread = 0
+    started = False
+    for read in reads:
+        if read.is_start:
+            started, spread = True, 0
+        here = read.places(1 + min(spread, length))
+        one += here
+        anywhere += here if started else read.anywhere
+        more += 0 if started or here == read.anywhere else read.more
+        shortest, longest = shortest + read.shortest, longest + read.longest
+        spread += read.longest - read.shortest
+    return _Read(max(1, one), more, max(1, anywhere), shortest, longest)
 
 
-class _Reading:
-    def __init__(self, length: float) -> None:
-        self._length = length
-        self._known: dict[tuple[int, float], _Read] = {}
+def _either(_part: Part, reads: Sequence[_Read], _length: int) -> _Read:
+    return _Read(
+        sum(read.one for read in reads),
+        sum(read.more for read in reads),
+        sum(read.anywhere for read in reads),
+        min(read.shortest for read in reads),
+        max(read.longest for read in reads),
+    )
 
-    def of(self, part: Part, starts: float) -> _Read:
-        """`starts` is how many characters in a row may be the first of the part."""
-        starts = min(starts, self._length + 1)
-        key = (id(part), starts)
-        if key not in self._known:
-            self._known[key] = self._of(part, starts)
-        return self._known[key]
 
-    def _of(self, part: Part, starts: float) -> _Read:
-        if part.parts is None:
-            return _Read(1, 1, 1)
-        if part.either:
-            ways = [self.of(each, starts) for each in part.parts]
-            return _Read(
-                sum(way.states for way in ways),
-                min(way.shortest for way in ways),
-                max(way.longest for way in ways),
-            )
-        if part.least == part.most == 1:
-            return self._in_a_row(part.parts, starts)
-        return self._often(part, part.parts[0], starts)
+def _count(part: Part, reads: Sequence[_Read], length: int) -> _Read:
+    """Counted out, a part is there so often. One that always takes as many characters is, from each start,
+    at one of them.
+    """
+    (read,) = reads
+    if part.most == 0:
+        return _NOTHING
+    shortest, longest = min(ENDLESS, read.shortest * part.least), min(ENDLESS, read.longest * part.most)
+    if part.most == 1:
+        return _Read(read.one, read.more, read.anywhere, shortest, longest)
+    is_endless = part.most >= ENDLESS
+    copies = max(1, part.least if is_endless else part.most)
+    if read.shortest:
+        copies = min(copies, length // read.shortest + 1)
+    most = min(ENDLESS, copies * read.anywhere)
+    if not 0 < read.shortest == read.longest:
+        return _Read(most, 0, most, shortest, longest)
+    beyond = read.anywhere if is_endless else 0
+    return _Read(
+        min(most, read.one + beyond),
+        read.one,
+        min(most, (length + 1) * read.one + beyond),
+        shortest,
+        longest,
+    )
 
-    def _in_a_row(self, parts: Sequence[Part], starts: float) -> _Read:
-        states, shortest, longest = 0.0, 0.0, 0.0
-        for each in parts:
-            if each.anchor:
-                starts = 1
-            read = self.of(each, starts)
-            states += read.states
-            shortest, longest = shortest + read.shortest, longest + read.longest
-            starts += read.longest - read.shortest
-        return _Read(max(1, states), shortest, longest)
 
-    def _often(self, part: Part, counted: Part, starts: float) -> _Read:
-        """Counted out, a part is there so often. One that always takes as many characters is, from each
-        start, at one of them.
-        """
-        once, anywhere = self.of(counted, starts), self.of(counted, inf)
-        copies: float = max(1, part.least if part.most is None else part.most)
-        if once.shortest:
-            copies = min(copies, self._length // once.shortest + 1)
-        found = once.states if part.most == 1 else copies * anywhere.states
-        if once.shortest == once.longest > 0:
-            endless = anywhere.states if part.most is None else 0
-            found = min(found, starts * self.of(counted, 1).states + endless)
-        most = inf if part.most is None else part.most
-        longest = once.longest * most if once.longest and most else 0.0
-        return _Read(max(1, found), once.shortest * part.least, longest)
+_BY_KIND: Mapping[str, Callable[[Part, Sequence[_Read], int], _Read]] = {
+    "character": lambda _part, _reads, _length: _CHARACTER,
+    "count": _count,
+    "either": _either,
+    "row": _row,
+    "start": lambda _part, _reads, _length: _START,
+}

@@ -9,8 +9,9 @@ from psych_runtime_core.schema.alternatives import groups, tag_of
 from psych_runtime_core.schema.applied import Application, applications
 from psych_runtime_core.schema.counting import Groups, Own
 from psych_runtime_core.schema.document import Document
+from psych_runtime_core.schema.reading import Readings
 from psych_runtime_core.schema.walk import Applied, walk
-from psych_runtime_core.schema.weight import Sizes, Unit, weights
+from psych_runtime_core.schema.weight import Unit, weights
 
 # What errors say of the schema: of other keywords they name a value that is no longer.
 _REPEATED = frozenset({"const", "enum", "not", "pattern", "required", "dependentRequired"})
@@ -19,9 +20,9 @@ _REPEATED = frozenset({"const", "enum", "not", "pattern", "required", "dependent
 class Survey:
     """Raises `ValueError` for a schema whose references lead back to their own place."""
 
-    def __init__(self, root: Mapping[str, Any], sizes: Sizes) -> None:
+    def __init__(self, root: Mapping[str, Any], readings: Readings) -> None:
         self._document = Document(root)
-        self._sizes = sizes
+        self.readings = readings
         self._known: dict[int, list[Application]] = {}
         self.whole = walk([root], self.applied)
         self.here = only(self.applied, lambda each: each.place in ("here", "branch"))
@@ -72,15 +73,11 @@ class Survey:
         found = self._weights.get(unit, {})
         return lambda schema: found.get(id(schema), 0)
 
-    def weights_of(self, identity: int) -> Mapping[Unit, int]:
-        """What the schema of that identity weighs for each unit."""
-        return {unit: found[identity] for unit, found in self._weights.items() if identity in found}
-
     @cached_property
     def _weights(self) -> Mapping[Unit, Mapping[int, int]]:
         found: dict[Unit, dict[int, int]] = {}
         for schema in self.whole.order:
-            for unit, weight in weights(schema, self._sizes).items():
+            for unit, weight in weights(schema, self.readings).items():
                 found.setdefault(unit, {})[id(schema)] = weight
         return found
 
