@@ -11,6 +11,7 @@ from psych_runtime.testing import FakeModel, HttpStub, Reply
 from psych_runtime.testing.http_stub import SeenRequest
 from psych_runtime.tools.output import File, ToolOutput
 from psych_runtime.tools.probe import Probed
+from psych_runtime_core.errors import AccessDenied
 from psych_runtime_core.ids import derive_idempotency_key
 from psych_runtime_core.records.tool import ToolCallFinished
 from psych_runtime_core.spec.http_tool import HttpTool
@@ -156,7 +157,9 @@ async def test_two_tenants_never_get_each_others(store: Store) -> None:
     assert kinds == [None, None, "credential_not_found"]
 
 
-async def test_without_its_credential_an_endpoint_sends_nothing_and_says_what_to_do(store: Store) -> None:
+async def test_without_its_credential_an_endpoint_sends_nothing_and_says_what_to_do(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
     model = asking()
     async with HttpStub() as stub:
         async with at_work(store, model, runtime=reaching()):
@@ -168,3 +171,21 @@ async def test_without_its_credential_an_endpoint_sends_nothing_and_says_what_to
     assert (end.outcome, end.failure.kind, end.failure.transient) == ("error", "credential_not_found", False)
     assert "'crm'" in end.failure.message
     assert "Tell the user" in await told(model)
+    (warned,) = [each.getMessage() for each in caplog.records if each.name == "psych_runtime.attempt"]
+    assert "credential 'crm' is not set for this tenant; add it to what `secrets=` reads" in warned
+
+
+async def test_what_a_tool_says_of_its_refusal_is_logged_in_one_line_without_its_secret(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def look(n: int, context: ToolContext) -> Any:
+        """Looks."""
+        raise AccessDenied("a\nb", (await context.secret("crm")).get_secret_value() + "x" * 5_000)
+
+    secrets = InMemorySecretResolver({("acme", "crm"): SECRET})
+    async with at_work(store, asking(), registered(look), runtime={"secrets": secrets}):
+        run_id = (await dispatch(store, FUNCTION, ACME, input="Hello.")).run_id
+        await ended(store, run_id)
+    (warned,) = [each.getMessage() for each in caplog.records if each.name == "psych_runtime.attempt"]
+    assert "access to a b is denied: [secret:crm]xxx" in warned
+    assert len(warned) < 1_200

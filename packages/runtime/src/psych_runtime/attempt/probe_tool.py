@@ -42,7 +42,7 @@ async def probe_tool(effect: RunTool, attempt: AttemptContext) -> Found:
     asked = _Asked(Probed(ProbeState.UNKNOWN), NO_MASKS) if tool is None else await _ask(attempt, call, tool)
     if asked.found.state == ProbeState.NOT_DONE:
         return Found(await begin_tool(effect, attempt), seen=False)
-    return Found(_settled(attempt, call, asked), seen=True)
+    return Found(await _settled(attempt, call, asked), seen=True)
 
 
 async def ask_once(
@@ -50,7 +50,7 @@ async def ask_once(
 ) -> ToolCallFinished:
     """The end of a call whose own end was not seen: done, `not_done`, or unknown."""
     asked = await _ask(attempt, call, tool)
-    return not_done if asked.found.state == ProbeState.NOT_DONE else _settled(attempt, call, asked)
+    return not_done if asked.found.state == ProbeState.NOT_DONE else await _settled(attempt, call, asked)
 
 
 class _Asked(NamedTuple):
@@ -60,9 +60,10 @@ class _Asked(NamedTuple):
     masks: Masks
 
 
-def _settled(attempt: AttemptContext, call: CallState, asked: _Asked) -> ToolCallFinished:
+async def _settled(attempt: AttemptContext, call: CallState, asked: _Asked) -> ToolCallFinished:
     if asked.found.state == ProbeState.DONE:
-        return ResultMaker(attempt, call, asked.masks).value(asked.found.result, recovered=True)
+        maker = ResultMaker(attempt, call, asked.masks)
+        return await maker.value(asked.found.result, recovered=True)
     return ended(call, ToolOutcome.UNKNOWN)
 
 

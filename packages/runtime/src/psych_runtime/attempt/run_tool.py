@@ -66,7 +66,7 @@ class _Execution:
     async def _end(self, code: CodeRun) -> ToolCallFinished | None:
         with self.cut.heeded():
             ending = await self._in_time(code)
-            return await self._timed_out(code) if ending is None else self._ended(ending)
+            return await (self._timed_out(code) if ending is None else self._ended(ending))
         assert self.cut.reason is not None, "only the cut leaves the block without a result"
         return await self._cut_short(code, self.cut.reason)
 
@@ -77,19 +77,19 @@ class _Execution:
         await first_of(code.wait, code.began.wait)
         return await within(self.begun.terms.timeout_seconds, self.attempt.clock, code.wait)
 
-    def _ended(self, ending: Ending) -> ToolCallFinished:
-        return self._maker.of(ending)
+    async def _ended(self, ending: Ending) -> ToolCallFinished:
+        return await self._maker.of(ending)
 
     async def _cut_short(self, code: CodeRun, reason: CutReason) -> ToolCallFinished | None:
         if not self.begun.terms.interruptible:
             ending = await within(self.attempt.grace_seconds, self.attempt.clock, code.wait)
             if ending is not None:
-                return self._ended(ending)
+                return await self._ended(ending)
             code.cut()
             return self._given_up()
         ending = await self._unwound(code)
         if isinstance(ending, Returned):
-            return self._ended(ending)
+            return await self._ended(ending)
         if reason is CutReason.WORKER_STOPS and self.call.safe_to_retry:
             return None
         if ending is None:
@@ -105,7 +105,7 @@ class _Execution:
         elif self.begun.terms.interruptible:
             ending = await self._unwound(code)
         if isinstance(ending, Returned):
-            return self._ended(ending)
+            return await self._ended(ending)
         timed_out = self._maker.timed_out(self.begun.terms.timeout_seconds or 0.0)
         if isinstance(ending, Raised) or self._only_reads:
             return timed_out

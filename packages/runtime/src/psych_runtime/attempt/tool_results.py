@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from psych_runtime.attempt.attachments import Attached, overflow_of
 from psych_runtime.attempt.context import AttemptContext
+from psych_runtime.attempt.out_of_reach import warn_when_out_of_reach
+from psych_runtime.egress.pace import AT_ONCE, beside
 from psych_runtime.secrets.masks import Masks
 from psych_runtime.tools.convert import Converted, convert
 from psych_runtime.tools.ending import Ending, Raised, Returned
@@ -31,21 +34,32 @@ class ResultMaker:
     call: CallState
     masks: Masks
 
-    def of(self, ending: Ending) -> ToolCallFinished:
+    async def of(self, ending: Ending) -> ToolCallFinished:
         """The result of code that ended by itself."""
         if isinstance(ending, Returned):
-            return self.value(ending.value)
+            return await self.value(ending.value)
         if isinstance(ending, Raised):
             return self._raised(ending.error)
         return ended(self.call, ToolOutcome.UNKNOWN)
 
-    def value(self, value: object, *, recovered: bool = False) -> ToolCallFinished:
+    async def value(self, value: object, *, recovered: bool = False) -> ToolCallFinished:
         """The result of code that gave a value."""
-        converted = convert(value, self.masks)
+        converted = convert(value)
         if isinstance(converted, Problem):
-            return self._failed(ToolFailure(kind=converted.kind, message=converted.message))
+            message = self.masks.text(converted.message)
+            return self._failed(ToolFailure(kind=converted.kind, message=message))
+        unkept = self._unkept(converted)
+        # What is not kept is not searched for secrets either.
+        return unkept or self._kept(await self._masked(converted), recovered=recovered)
+
+    async def _masked(self, converted: Converted) -> Converted:
+        work = partial(converted.masked, self.masks)
+        return work() if converted.size <= AT_ONCE or self.masks.is_empty else await beside(work)
+
+    def _kept(self, converted: Converted, *, recovered: bool) -> ToolCallFinished:
         unkept = self._unkept(converted)
         if unkept is not None:
+            # Names may be longer than the secrets that they stand for.
             return unkept
         owner = self.attempt.state.run_id, self.call.call_id
         attached = Attached.of(converted.files, owner, self.attempt.plan.spec.model.accepts)
@@ -76,6 +90,7 @@ class ResultMaker:
         return ended(self.call, ToolOutcome.UNKNOWN, failure)
 
     def _raised(self, error: BaseException) -> ToolCallFinished:
+        warn_when_out_of_reach(self.call, error, self.masks)
         failure = told_failure_of(error, self.masks)
         if isinstance(error, EndUnseen):
             return ended(self.call, ToolOutcome.UNKNOWN, failure)
@@ -83,7 +98,7 @@ class ResultMaker:
 
     def _unkept(self, converted: Converted) -> ToolCallFinished | None:
         """The error of a result that is too large to be kept; None for one that is kept."""
-        preview = converted.encoded[: PREVIEW * 4].decode("utf-8", "ignore")[:PREVIEW]
+        preview = self._preview(converted.encoded)
         kept = {"preview": preview, "result_bytes": len(converted.encoded)}
         overflow = overflow_of(converted, self.attempt.runtime.blob_offload_bytes)
         if overflow is not None:
@@ -94,6 +109,11 @@ class ResultMaker:
             text = wording.result_too_large(MAX_RECORDED_BYTES)
             return self._failed(ToolFailure(kind=FailureKind.RESULT_TOO_LARGE, message=text))
         return None
+
+    def _preview(self, encoded: bytes) -> str:
+        """The beginning of a result, masked: no more of it is read than it takes."""
+        text = encoded[: 4 * (PREVIEW + self.masks.reach)].decode("utf-8", "ignore")
+        return self.masks.beginning(text, PREVIEW)[:PREVIEW]
 
     def _failed(self, failure: ToolFailure) -> ToolCallFinished:
         """An error; one that completes a streak says so too."""

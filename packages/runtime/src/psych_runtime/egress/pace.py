@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
+import anyio.to_thread
+
+Result = TypeVar("Result")
+
+AT_ONCE = 64 * 1024
+"""Characters or bytes that are worked on in a row. What is larger by itself is worked on beside the loop."""
+
 
 class Pace:
     """Of a task that may find all that it awaits already there, and would so hold the loop.
@@ -19,3 +29,8 @@ class Pace:
             return False
         self._done = 0
         return True
+
+
+async def beside(work: Callable[[], Result]) -> Result:
+    """What `work` comes to. While a thread does it others run, and may cancel it."""
+    return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)

@@ -1,86 +1,135 @@
-"""Takes one layer of spelling off a text: the escapes of JSON and of bytes, percents, entities of HTML."""
+"""Takes spelling off a text, layer by layer: escapes, percents, entities of HTML, characters byte by byte."""
 
 from __future__ import annotations
 
-import html
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from html.entities import html5
 
-# Each spelling begins with a mark of its own and is read once, from the left: what it means is not.
+# Each begins with a mark of its own and is read once, from the left: what it means is not. Backslashes before
+# an escape are one: there are as many of them as it was escaped once more.
 _SPELLED = re.compile(
     r"""
-    \\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}
-    | \\u[0-9a-fA-F]{4} | \\[^ux]
-    | \\x[cCdD][0-9a-fA-F]\\x[89abAB][0-9a-fA-F] | \\x[eE][0-9a-fA-F](?:\\x[89abAB][0-9a-fA-F]){2}
-    | \\x[fF][0-7](?:\\x[89abAB][0-9a-fA-F]){3} | \\x[0-9a-fA-F]{2} | \\x
-    | %[0-7][0-9a-fA-F] | %[cCdD][0-9a-fA-F]%[89abAB][0-9a-fA-F]
-    | %[eE][0-9a-fA-F](?:%[89abAB][0-9a-fA-F]){2} | %[fF][0-7](?:%[89abAB][0-9a-fA-F]){3}
+    \\(?<!\\\\)\\*+(?:u[0-9a-fA-F]{4} | x[0-9a-fA-F]{2} | U00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4})
+    | %[0-9a-fA-F]{2}
     | &(?:\#[0-9]{1,8} | \#[xX][0-9a-fA-F]{1,8} | [a-zA-Z][a-zA-Z0-9]{1,31});
     """,
-    re.VERBOSE | re.DOTALL,
+    re.VERBOSE,
 )
-_CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+# A character of which each byte, or each half, was spelled for itself.
+_PARTED = re.compile(
+    r"""
+    [\xc2-\xdf][\x80-\xbf] | [\xe0-\xef][\x80-\xbf]{2} | [\xf0-\xf4][\x80-\xbf]{3}
+    | [\ud800-\udbff][\udc00-\udfff]
+    """,
+    re.VERBOSE,
+)
+_BACKSLASHES = re.compile(r"\\++")
+_LAST_CHARACTER = 0x10FFFF
 
 
 class Layer:
-    """A text and `meant`, what it says when each of its spellings is read."""
+    """A text, and what it means when each piece of it that `spelled` matches is read."""
 
-    def __init__(self, told: str) -> None:
-        self._told, self._means = told, _Meanings()
-        self.meant = _SPELLED.sub(self._meaning, told) if _is_marked(told) else told
+    def __init__(self, told: str, spelled: re.Pattern[str], means: Mapping[str, str]) -> None:
+        self._means = means
+        # Where pieces begin, in what is meant and in the text; every other one is a spelling.
+        self._meant_at, self._told_at = array("q", (0,)), array("q", (0,))
+        self.meant = spelled.sub(self._read, told)
 
     @property
     def is_bare(self) -> bool:
         """Whether nothing in the text is spelled."""
-        return self.meant == self._told
+        return len(self._told_at) == 1
 
-    def told(self, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-        """The places in the text that `spans` of what is meant were told at, each spelling whole."""
-        meant, told = self._pieces
+    def place(self, start: int, end: int) -> tuple[int, int]:
+        """Where a place in what is meant was told, each spelling whole."""
+        return self._edge(start, 0), self._edge(end - 1, 1)
 
-        def place(of: int, after: int) -> int:
-            piece = bisect_right(meant, of) - 1
-            return told[piece + after] if piece % 2 else told[piece] + of - meant[piece] + after
+    def _edge(self, of: int, after: int) -> int:
+        meant, told = self._meant_at, self._told_at
+        piece = bisect_right(meant, of) - 1
+        return told[piece + after] if piece % 2 else told[piece] + of - meant[piece] + after
 
-        return [(place(start, 0), place(end - 1, 1)) for start, end in spans]
-
-    @cached_property
-    def _pieces(self) -> tuple[Sequence[int], Sequence[int]]:
-        """Where pieces begin, in what is meant and in the text; every other one is a spelling."""
-        meant, told = array("q", (0,)), array("q", (0,))
-        for spelled in _SPELLED.finditer(self._told):
-            begins = meant[-1] + spelled.start() - told[-1]
-            meant.extend((begins, begins + len(self._meaning(spelled))))
-            told.extend(spelled.span())
-        return meant, told
-
-    def _meaning(self, spelled: re.Match[str]) -> str:
-        return self._means[spelled[0]]
-
-
-class _Meanings(dict[str, str]):
-    """What spellings stand for, each worked out once for a text."""
-
-    def __missing__(self, spelled: str) -> str:
-        self[spelled] = meaning = _character(spelled)
+    def _read(self, found: re.Match[str]) -> str:
+        spelled = found[0]
+        meaning = self._means[spelled]
+        if meaning != spelled:
+            start, end = found.span()
+            begins = self._meant_at[-1] + start - self._told_at[-1]
+            self._meant_at.extend((begins, begins + len(meaning)))
+            self._told_at.extend((start, end))
         return meaning
+
+
+def layers_of(text: str, most: int) -> list[Layer]:
+    """The layers of `text`, the outermost first: of those that change anything, up to so many."""
+    return _taken_off(text, _SPELLED, most) if _is_marked(text) else []
+
+
+def joined(text: str, most: int) -> list[Layer]:
+    """The same of a text whose marks are read: characters beyond ASCII are put together of their parts."""
+    return [] if text.isascii() else _taken_off(text, _PARTED, most)
+
+
+def unescaped(text: str) -> Layer:
+    """`text` without backslashes: how often what stands behind them was escaped, nobody can tell."""
+    return Layer(text, _BACKSLASHES, _Meanings())
+
+
+def innermost(layers: Sequence[Layer], text: str) -> str:
+    """What is left of `text` under its layers."""
+    return layers[-1].meant if layers else text
+
+
+def _taken_off(text: str, spelled: re.Pattern[str], most: int) -> list[Layer]:
+    layers: list[Layer] = []
+    means = _Meanings()
+    while len(layers) < most:
+        layer = Layer(innermost(layers, text), spelled, means)
+        if layer.is_bare:
+            break
+        layers.append(layer)
+    return layers
 
 
 def _is_marked(text: str) -> bool:
     return "\\" in text or "%" in text or "&" in text
 
 
-def _character(text: str) -> str:
-    if text[0] == "&":
-        return html.unescape(text)
-    if text[0] == "%":
-        return bytes.fromhex(text.replace("%", "")).decode("utf-8", "replace")
-    if len(text) == len("\\n"):
-        return _CONTROLS.get(text[1], text[1])
-    codes = bytes.fromhex(text.replace(text[:2], ""))
-    if text[1] == "u":
-        return codes.decode("utf-16-be", "surrogatepass")
-    return codes.decode("latin-1" if len(codes) == 1 else "utf-8", "replace")
+class _Meanings(dict[str, str]):
+    """What spellings stand for, each worked out once for a text; one that stands for nothing is itself."""
+
+    def __missing__(self, spelled: str) -> str:
+        self[spelled] = meaning = _meaning(spelled)
+        return meaning
+
+
+def _meaning(spelled: str) -> str:
+    if spelled[0] == "\\":
+        escape = spelled.lstrip("\\")
+        return chr(int(escape[1:], 16)) if escape else ""
+    if spelled[0] == "%":
+        return chr(int(spelled[1:], 16))
+    if spelled[0] == "&":
+        return _entity(spelled)
+    if spelled[0] >= "\ud800":
+        return spelled.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    return _character(spelled)
+
+
+def _character(of_bytes: str) -> str:
+    try:
+        return of_bytes.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        return of_bytes
+
+
+def _entity(spelled: str) -> str:
+    name = spelled[1:]
+    if name[0] != "#":
+        return html5.get(name, spelled)
+    number = int(name[2:-1], 16) if name[1] in "xX" else int(name[1:-1])
+    return chr(number) if number <= _LAST_CHARACTER else spelled

@@ -26,15 +26,28 @@ class Masks:
         }
         self._text = Spellings(shown)
         self._bytes = Spellings({_as_bytes(value): _as_bytes(mask) for value, mask in shown.items()})
-        self._none = not shown
+        self.is_empty = not shown
 
     def text(self, text: str) -> str:
         """`text` without a secret in it."""
         return self._text.replaced(text)
 
+    @property
+    def reach(self) -> int:
+        """How far beyond the end of a text a secret may lie that begins in it."""
+        return self._text.reach
+
+    def beginning(self, text: str, size: int) -> str:
+        """The first characters of `text`, so many before they are masked."""
+        return self._text.part(text, 0, min(size, len(text)))
+
+    def ending(self, text: str, size: int) -> str:
+        """The last ones, likewise."""
+        return self._text.part(text, max(len(text) - size, 0), len(text))
+
     def data(self, data: bytes) -> bytes:
         """The bytes of a file, without a secret in UTF-8 among them."""
-        if self._none:
+        if self.is_empty:
             return data
         try:
             return self.text(data.decode()).encode("utf-8", "surrogatepass")
@@ -43,7 +56,7 @@ class Masks:
 
     def json(self, value: Json) -> Json:
         """A frozen value, the keys and numbers in it included."""
-        return value if self._none else self._json(value)
+        return value if self.is_empty else self._json(value)
 
     def _json(self, value: Json) -> Json:
         if isinstance(value, str):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from psych_runtime.secrets.layers import Layer
-
-LONGEST_SPELLING = 34
-"""The most characters that one character of a secret takes: an entity of HTML. Other layers only add to
-their own marks, so what lies in several is shorter, unless each character of it is spelled once more."""
+from psych_runtime.secrets.forms import Form, small
+from psych_runtime.secrets.reading import LONGEST_SPELLING, Reading
 
 # A text may lie in JSON that lies in JSON, and in a URL or a page as well.
-_LAYERS = 3
+_LAYERS = 4
+
+# No more is read at once: a thread that reads lets no other run within one step of it.
+_BLOCK = 256 * 1024
 
 
 class _Span(NamedTuple):
@@ -21,89 +21,74 @@ class _Span(NamedTuple):
     shown: str
 
 
-class _Form(NamedTuple):
-    """A secret, or what it says itself when it is read as a spelling; `least` is how long it is told."""
-
-    small: str
-    least: int
-    shown: str
-
-
 class Spellings:
     """Secrets, and what is shown in the place of each.
 
-    A secret is found as it is and in any case, in the escapes of JSON and of bytes, percent-encoded, and in
-    the entities of HTML, of which each of its characters may have another. Nothing made of a secret is kept
-    beyond it: a pattern would be, by `re`.
+    A secret is found as it is and in any case, in the escapes of JSON and of bytes, percent-encoded, as a
+    form is sent, and in the entities of HTML, of which each of its characters may have another. Nothing made
+    of a secret is kept beyond it: a pattern would be, by `re`.
     """
 
     def __init__(self, shown: Mapping[str, str]) -> None:
         """`shown` by secret; an empty one is none."""
-        forms = {secret: _forms(secret) for secret in shown if secret}
-        self._forms = [
-            _Form(small, len(secret), shown[secret])
-            for secret, own in forms.items()
-            for small in dict.fromkeys(map(_small, own))
-        ]
-        self._shortest = min(map(len, forms), default=0)
-        # Where a secret has marks of its own, those of them that were not spelled are read too.
-        self._layers = _LAYERS + max(map(len, forms.values()), default=1) - 1
+        self._forms = [Form.of(secret, shown[secret]) for secret in shown if secret]
+        self._shortest = min((len(form.raw) for form in self._forms), default=0)
+        # Where a secret has spellings of its own, these are read too.
+        self._layers = _LAYERS + max((form.own for form in self._forms), default=0)
+        self._wide = not all(form.is_ascii for form in self._forms)
+
+    @property
+    def reach(self) -> int:
+        """The most characters that a secret takes, however it is spelled."""
+        return LONGEST_SPELLING * max((len(form.raw) for form in self._forms), default=0)
 
     def replaced(self, text: str) -> str:
         """`text` without a secret; where two overlap, the longer one counts for both."""
-        if not self._forms or len(text) < self._shortest:
-            return text
+        return self._shown(text, 0, len(text))
+
+    def part(self, text: str, start: int, end: int) -> str:
+        """The same of a part of `text`, no more of which is read than it takes: a secret that lies there in
+        part gives way as a whole.
+        """
+        before = max(start - self.reach, 0)
+        return self._shown(text[before : end + self.reach], start - before, end - before)
+
+    def _shown(self, text: str, start: int, end: int) -> str:
         pieces: list[str] = []
-        at = 0
         for span in _merged(self._found(text)):
-            pieces += (text[at : span.start], span.shown)
-            at = span.end
-        return "".join((*pieces, text[at:])) if pieces else text
+            if span.end > start and span.start < end:
+                pieces += (text[start : span.start], span.shown)
+                start = span.end
+        return "".join((*pieces, text[start:end]))
 
     def _found(self, text: str) -> list[_Span]:
-        """Each place of a secret in `text`, as it stands and behind each layer of spelling."""
-        found = self._places(text, [])
-        layers = [Layer(text)]
-        while not layers[-1].is_bare:
-            found += self._places(layers[-1].meant, layers)
-            if len(layers) == self._layers:
-                break
-            layers.append(Layer(layers[-1].meant))
-        return found
-
-    def _places(self, text: str, layers: list[Layer]) -> list[_Span]:
-        """The places of secrets in `text`, as places in that which lies under `layers`."""
+        """Each place of a secret in `text`, which may come twice where two blocks meet."""
         found: list[_Span] = []
-        small = _small(text)
-        for form in self._forms:
-            places = _occurrences(form.small, small)
-            for layer in reversed(layers if places else ()):
-                places = layer.told(places)
-            # A spelling is never shorter than what it spells.
-            found += [_Span(start, end, form.shown) for start, end in places if end - start >= form.least]
+        for start in range(0, len(text), _BLOCK):
+            before = max(start - self.reach, 0)
+            block = text[before : start + _BLOCK + self.reach]
+            found += (_Span(before + at, before + end, shown) for at, end, shown in self._found_in(block))
         return found
 
+    def _found_in(self, block: str) -> list[_Span]:
+        """The places where a secret stands as it is, and where it is read."""
+        if not self._forms or len(block) < self._shortest:
+            return []
+        raw, reading = small(block), Reading(block, self._layers, wide=self._wide)
+        return [
+            _Span(*place, form.shown)
+            for form in self._forms
+            for place in (*_occurrences(form.raw, raw), *reading.places(form))
+        ]
 
-def _forms(secret: str) -> list[str]:
-    """A secret, and what is read in the place of it when all around it is read once more."""
-    forms = [secret]
-    while len(forms) <= _LAYERS and not (layer := Layer(forms[-1])).is_bare:
-        forms.append(layer.meant)
-    return [form for form in forms if form]
 
-
-def _occurrences(small: str, text: str) -> list[tuple[int, int]]:
+def _occurrences(wanted: str, text: str) -> list[tuple[int, int]]:
     places: list[tuple[int, int]] = []
-    at = text.find(small)
+    at = text.find(wanted)
     while at >= 0:
-        places.append((at, at + len(small)))
-        at = text.find(small, at + len(small))
+        places.append((at, at + len(wanted)))
+        at = text.find(wanted, at + len(wanted))
     return places
-
-
-def _small(text: str) -> str:
-    """`text` in small letters, as long as it was: of all letters two would make it longer, or change."""
-    return text.lower() if text.isascii() else text.replace("İ", "i").replace("Σ", "σ").lower()
 
 
 def _merged(spans: list[_Span]) -> list[_Span]:

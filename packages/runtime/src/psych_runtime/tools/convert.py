@@ -40,16 +40,35 @@ class Converted:
     encoded: bytes
     files: tuple[File, ...] = ()
 
+    @property
+    def size(self) -> int:
+        """Its bytes, those of its files included."""
+        return len(self.encoded) + sum(len(file.data) for file in self.files)
+
+    def masked(self, masks: Masks) -> Converted:
+        """The same without a secret in it, which takes its time with a large one."""
+        if masks.is_empty:
+            return self
+        value = masks.json(self.value)
+        files = tuple(_masked(file, masks) for file in self.files)
+        return Converted(value, encode_json(value), files)
+
 
 def convert(result: object, masks: Masks = NO_MASKS) -> Converted | Problem:
     """`result` as JSON and files, no secret in them.
 
     `result_not_serialisable` for what has no such form; `result_too_large` over 64 MiB, or 512 files.
     """
+    converted = _converted(result)
+    if isinstance(converted, Problem):
+        return Problem(converted.kind, masks.text(converted.message))
+    return converted.masked(masks)
+
+
+def _converted(result: object) -> Converted | Problem:
     try:
         output = output_of(result)
-        value = masks.json(freeze(_plain(output.value, 0), surrogates=True))
-        files = tuple(_masked(file, masks) for file in output.files)
+        value = freeze(_plain(output.value, 0), surrogates=True)
     except NotJson as refused:
         place = "".join(f"[{token!r}]" for token in refused.loc)
         return _refused(f"result{place}: {refused.reason}")
@@ -59,9 +78,9 @@ def convert(result: object, masks: Masks = NO_MASKS) -> Converted | Problem:
     encoded = encode_json(value)
     if len(encoded) > MAX_ENCODED_BYTES:
         return Problem(FailureKind.RESULT_TOO_LARGE, wording.result_too_large(MAX_ENCODED_BYTES))
-    if len(files) > MAX_ATTACHMENTS:
+    if len(output.files) > MAX_ATTACHMENTS:
         return Problem(FailureKind.RESULT_TOO_LARGE, wording.too_many_files(MAX_ATTACHMENTS))
-    return Converted(value, encoded, files)
+    return Converted(value, encoded, tuple(output.files))
 
 
 def _masked(file: File, masks: Masks) -> File:

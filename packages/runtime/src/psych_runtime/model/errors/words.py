@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Sequence
 
-from psych_runtime.secrets.spellings import LONGEST_SPELLING, Spellings
+from psych_runtime.secrets.spellings import Spellings
 from psych_runtime_core.jsonvalue import without_surrogates
 from psych_runtime_core.records.base import cut
 
@@ -40,7 +40,7 @@ def excerpt(text: str, secrets: Sequence[str] = ()) -> str:
 
 def size_to_read(secrets: Sequence[str]) -> int:
     """Bytes of an error, so many that no secret begins in what is shown of it and ends beyond them."""
-    return MAX_ERROR_SIZE + LONGEST_SPELLING * max(map(len, secrets), default=0)
+    return MAX_ERROR_SIZE + Spellings(dict.fromkeys(secrets, "***")).reach
 
 
 def beginning(body: bytes, secrets: Sequence[str]) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-import anyio.to_thread
 from anyio.lowlevel import checkpoint
 
-from psych_runtime.egress.pace import Pace
+from psych_runtime.egress.pace import AT_ONCE, Pace, beside
 from psych_runtime.egress.sse import ServerEvent, server_events
 from psych_runtime.model.chat.reply.payload import Payload, read_payload
 from psych_runtime.model.chat.reply.pieces import Patience, Pieces
@@ -26,13 +25,8 @@ if TYPE_CHECKING:
 
     import httpx2
 
-Result = TypeVar("Result")
-
 MAX_EVENT_BYTES = 8 * 1024 * 1024
 MAX_BLANKS = 64 * 1024
-AT_ONCE = 64 * 1024
-"""Characters of large events, and of the chunks of one, which may be thousands, taken in a row. What is
-larger by itself is worked on beside the loop."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -111,7 +105,7 @@ async def _whole(pieces: Pieces, chat: ChatStream, reading: Reading) -> list[Str
         payload = read_payload(body.decode("utf-8-sig", "replace"), reading.errors)
         return chat.whole(payload.chunks[0] if payload.chunks else {})
 
-    return read() if len(body) <= AT_ONCE else await _beside(read)
+    return read() if len(body) <= AT_ONCE else await beside(read)
 
 
 async def _streamed(pieces: Pieces, chat: ChatStream, reading: Reading) -> AsyncGenerator[StreamEvent, None]:
@@ -122,14 +116,14 @@ async def _streamed(pieces: Pieces, chat: ChatStream, reading: Reading) -> Async
     ) as told:
         async for event in told:
             read = partial(_payload, event, chat, reading.errors, done=done)
-            payload = read() if len(event.data) <= AT_ONCE else await _beside(read)
+            payload = read() if len(event.data) <= AT_ONCE else await beside(read)
             size = len(event.data) // max(len(payload.chunks), 1)
             for chunk in payload.chunks:
                 if done:
                     chat.late(chunk)
                     continue
                 feed = partial(chat.feed, chunk, event.name)
-                for heard in feed() if size <= AT_ONCE else await _beside(feed):
+                for heard in feed() if size <= AT_ONCE else await beside(feed):
                     yield heard
                 if pace.is_over(size):
                     await checkpoint()
@@ -140,11 +134,6 @@ async def _streamed(pieces: Pieces, chat: ChatStream, reading: Reading) -> Async
                 pieces.finish()
     for heard in chat.end(done):
         yield heard
-
-
-async def _beside(work: Callable[[], Result]) -> Result:
-    """What `work` comes to. While a thread does it others run, and may cancel it."""
-    return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
 
 def _payload(event: ServerEvent, chat: ChatStream, errors: CallErrors, *, done: bool) -> Payload:
