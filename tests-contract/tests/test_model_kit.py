@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import count
 from random import Random
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psych_runtime.testing.http_stub import Piece, Raw, Reply
+from psych_runtime.testing.http_stub import Piece, Raw, Reply, SeenRequest
 from psych_runtime_contract.model import Silence, WireCase
 from psych_runtime_contract.model.cases import Cuts
 from psych_runtime_contract.model.chat import sse, text
@@ -20,6 +21,7 @@ from psych_runtime_contract.model.corpus import CASES
 from psych_runtime_contract.model.cuts import MOST_PIECES, replies
 from psych_runtime_contract.model.garble import garbled
 from psych_runtime_contract.model.lapse import loop_time
+from psych_runtime_contract.model.leaving import holds_on
 from psych_runtime_contract.model.wires import wire_named
 
 QUIET = Silence(5)
@@ -34,6 +36,23 @@ def joined(pieces: tuple[Piece, ...] | list[Piece]) -> list[object]:
         else:
             runs.append(piece)
     return [run for run in runs if run != b""]
+
+
+# --- who leaves, and when ------------------------------------------------------------------------------
+
+
+async def test_a_second_that_a_busy_machine_took_is_none_to_leave_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, hours = SeenRequest("POST", "/", {}, b"", 1), count(0.0, 3_600.0)
+    monkeypatch.setattr("time.monotonic", lambda: next(hours))
+    leaving = asyncio.ensure_future(holds_on(asked))
+    for _ in range(100):
+        await asyncio.sleep(0)
+    asked.left(0.0)
+    assert not await leaving
+
+
+async def test_a_client_that_never_leaves_is_not_waited_for() -> None:
+    assert await holds_on(SeenRequest("POST", "/", {}, b"", 1))
 
 
 # --- packets -------------------------------------------------------------------------------------------

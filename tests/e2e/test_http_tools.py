@@ -131,15 +131,21 @@ async def test_arguments_that_do_not_fit_the_schema_or_their_place_send_nothing(
     assert [text.partition(":")[0] for text in told] == ["id"] * 3
 
 
-async def test_loopback_is_not_reached_by_default_and_only_operators_are_told_why(store: Store) -> None:
+async def test_loopback_is_not_reached_by_default_and_only_operators_are_told_why(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
     async with HttpStub() as stub:
         run_id = await served(store, clerk(order(stub)), asking(), transport=HttpTransport())
         assert stub.connections == 0
+        url = stub.url
     end = await the_end(store, run_id)
     assert end.failure is not None
     assert (end.outcome, end.failure.kind, end.failure.transient) == ("error", "access_denied", False)
     assert "loopback" not in end.failure.message
     assert "loopback" in (end.failure.traceback or "")
+    (warned,) = [each.getMessage() for each in caplog.records if each.name == "psych_runtime.attempt"]
+    assert warned.startswith(f"{end.call_id}: the tool 'order' was kept out: access to {url} is denied")
+    assert f"PublicOnly(allow=('{url}',)) would allow it" in warned
 
 
 async def test_the_audit_of_the_transport_names_the_run(store: Store) -> None:

@@ -2,6 +2,7 @@
 
 import ast
 import asyncio
+import codeop
 import io
 import re
 import types
@@ -69,6 +70,22 @@ def python(document: Path) -> Iterator[tuple[Block, str, str]]:
         if block.language == "python":
             said = "\n".join(_PRINTED.findall(block.text))
             yield block, said or (after.text if after.language == "text" else ""), _run(block, module)
+
+
+def torn(block: Block) -> str | None:
+    """The first line that `python -m asyncio` would not take, if the block was pasted there line by line."""
+    compiled = codeop.CommandCompiler()
+    compiled.compiler.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    pending: list[str] = []
+    for line in [*block.text.splitlines(), ""]:
+        pending.append(line)
+        try:
+            whole = compiled("\n".join(pending), "snippet", "single")
+        except SyntaxError:
+            return line
+        if whole is not None:
+            pending.clear()
+    return None
 
 
 def _run(block: Block, module: types.ModuleType) -> str:

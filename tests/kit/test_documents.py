@@ -33,6 +33,14 @@ def test_every_python_block_prints_what_is_said(
         assert snippets.agree(said, printed), f"{document.name}:{block.line}: {printed}"
 
 
+@EVERY
+def test_every_python_block_can_be_pasted_line_by_line(document: Path) -> None:
+    """But for suites: those are for a file that pytest collects."""
+    typed = [each for each in snippets.blocks(document) if each.language == "python"]
+    torn = {each.line: snippets.torn(each) for each in typed if "class Test" not in each.text}
+    assert {line: text for line, text in torn.items() if text is not None} == {}
+
+
 def test_the_smallest_program_prints_these_two_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     ((_, said, printed),) = list(snippets.python(README))
     answer, totals = printed.splitlines()

@@ -121,6 +121,27 @@ def test_what_follows_a_failed_call(
     assert decided(ring.after(log, failure)) == answer
 
 
+@pytest.mark.parametrize(
+    ("ring", "failure", "told"),
+    [
+        pytest.param(
+            Fallbacks((), 0), TRANSIENT, "busy. The budget of 0 tries again is used up.", id="no budget"
+        ),
+        pytest.param(ALONE, hinted(900), "busy. It asks to wait 900 s, and the deadline is in", id="a hint"),
+        pytest.param(ALONE, GONE, "no such model", id="no name left"),
+        pytest.param(Fallbacks((), 0), GONE, "no such model", id="a name that is gone costs no try"),
+        pytest.param(RING, hinted(900), "busy", id="another is tried"),
+    ],
+)
+def test_the_last_failure_says_why_no_try_follows_that_could_help(
+    ring: Fallbacks, failure: ToolFailure, told: str
+) -> None:
+    record = ring.after(calling(), failure)
+    whole = record.failure.message == told
+    assert whole if told in {"busy", "no such model"} else record.failure.message.startswith(told)
+    assert record.failure.kind == failure.kind
+
+
 # Where in its round a failing model stands.
 PLACES: dict[str, tuple[Fallbacks, Callable[[], LogBuilder]]] = {
     "alone": (ALONE, calling),

@@ -66,6 +66,12 @@ TEXTS = {
         "Do not try",
         "without it",
     ),
+    "address_denied": (
+        wording.address_denied("pay"),
+        "may not be reached from here. It is not allowed for the tool 'pay', so the call was not sent.",
+        "again does not help",
+        "without it",
+    ),
     "budget_exhausted": (wording.budget_exhausted(), "budget", "No further call", "Answer with what"),
     "filtered_call": (wording.filtered_call(), "content filter", "filtered again", "other words"),
     "denied": (
@@ -101,6 +107,12 @@ TEXTS = {
         "once more may help",
         "another way",
     ),
+    "failed, with an effect that may stand": (
+        wording.failed("gone", transient=True, may_stand=True),
+        "gone.",
+        "do not repeat it before you know",
+        "Check first",
+    ),
     "failed, silent": (
         wording.failed(" ", transient=False),
         "gave no reason",
@@ -130,6 +142,24 @@ TEXTS = {
     "given_up": (wording.given_up(), "did not end", "do not repeat it", "Check first"),
     "answer_too_large": (wording.answer_too_large(9), "record holds (9)", "gives as much", "Ask for less"),
     "empty_response": (wording.empty_response(), "neither text nor a call", "may help", "another model"),
+    "retries_spent": (
+        wording.retries_spent("busy", 2),
+        "busy. The budget of 2 tries again is used up.",
+        "new Run may",
+        "raise transient_retry_budget",
+    ),
+    "retry_too_late": (
+        wording.retry_too_late("busy", 3_600.0, 3_601.4, 3.04),
+        "busy. It asks to wait 3600 s, and the deadline is in 3 s.",
+        "new Run may",
+        "longer deadline",
+    ),
+    "retry_too_late, by the pause alone": (
+        wording.retry_too_late("busy", None, 0.42, 0.0),
+        "busy. The next try would be in 0.4 s, and the deadline is in 0 s.",
+        "new Run may",
+        "longer deadline",
+    ),
     "invalid_prompt": (wording.invalid_prompt(7, "it ends early"), "Record 7", "does not help", "report it"),
     "lane_failure_streak": (wording.lane_failure_streak(6), "6 times in a row", "same way", "Look at"),
     "lane_repeated_call": (
@@ -193,6 +223,12 @@ TEXTS = {
         "fail again",
         "Change something",
     ),
+    "http_error, of what may be done": (
+        wording.http_error("500 Internal Server Error", "", transient=True, may_stand=True),
+        "answered 500 Internal Server Error.",
+        "may have taken effect",
+        "Check first",
+    ),
     "http_redirect": (
         wording.http_redirect("302 Found", "https://elsewhere.example:443"),
         "302 Found, which leads to https://elsewhere.example:443",
@@ -200,6 +236,12 @@ TEXTS = {
         "address has moved",
     ),
     "no_reply": (wording.no_reply(2.5), "no whole reply within 2.5 seconds.", "once more", "another way"),
+    "no_reply, of what may be done": (
+        wording.no_reply(2.5, may_stand=True),
+        "no whole reply within 2.5 seconds.",
+        "do not repeat it",
+        "Check first",
+    ),
     "credential_not_found": (
         wording.credential_not_found("crm"),
         "'crm'",

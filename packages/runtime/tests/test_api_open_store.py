@@ -101,11 +101,30 @@ def test_an_unknown_scheme_is_told_with_those_that_are_known(address: str) -> No
     assert {"memory", "sqlite"} <= set(refused.value.known)
 
 
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        pytest.param("shop.db", "; did you mean 'sqlite:///shop.db'?", id="a file"),
+        pytest.param("/data/shop.db", "; did you mean 'sqlite:////data/shop.db'?", id="from the root"),
+        pytest.param("memory", "; did you mean 'memory:'?", id="no colon"),
+        pytest.param("", "; did you mean 'sqlite:///runs.db'?", id="nothing"),
+        pytest.param("//ada:s3cret@host/db", "sqlite://///ada:***@host/db'?", id="a password"),
+        pytest.param("mongo://host/db", "sqlite", id="a scheme is meant as it is"),
+    ],
+)
+def test_what_has_no_scheme_is_told_the_url_that_it_may_mean(given: str, meant: str) -> None:
+    with pytest.raises(UnknownStoreUrl) as refused:
+        open_store(given)
+    assert str(refused.value).endswith(meant)
+
+
 def test_an_adapter_that_is_not_installed_says_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "psych_runtime_sqlite", None)
     monkeypatch.delitem(__import__("sys").modules, "psych_runtime.store.sqlite")
-    with pytest.raises(MissingExtra, match=r"psych-runtime\[sqlite\]"):
+    with pytest.raises(MissingExtra, match=r"psych-runtime\[sqlite\]") as missing:
         open_store("sqlite:///a.db")
+    # What others wrote for it came with the default install.
+    assert "locked" not in missing.value.command
 
 
 # --- other people's stores -------------------------------------------------------------------------------

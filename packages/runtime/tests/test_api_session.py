@@ -13,6 +13,7 @@ from psych_runtime import (
     AccessDenied,
     AgentSpec,
     CodeTool,
+    HttpTool,
     InMemoryStore,
     Lifecycle,
     ModelRef,
@@ -105,6 +106,34 @@ async def test_a_message_and_an_input_are_one_too_many() -> None:
     async with session(FakeModel()) as psych:
         with pytest.raises(TypeError, match="message"):
             await psych.ask(SPEC, "hello", input={"n": 1})
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        pytest.param({}, "give a message, or input", id="nothing"),
+        pytest.param({"message": None}, "give a message, or input", id="none"),
+        pytest.param({"input": None}, "give a message, or input", id="no input"),
+        pytest.param({"message": " \n"}, "the message is blank", id="blanks"),
+        pytest.param({"message": []}, "the parts say nothing", id="no parts"),
+    ],
+)
+async def test_a_run_that_is_asked_nothing_is_not_admitted(said: dict[str, Any], told: str) -> None:
+    class Shut(InMemoryStore):
+        async def admit(self, header: Any, entries: Any) -> RunId:
+            raise AssertionError(header, entries)
+
+    async with session(FakeModel(), store=Shut()) as psych:
+        for say in (psych.ask, psych.start):
+            with pytest.raises(ValueError, match=told):
+                await say(Version.of(SPEC), **said)
+
+
+async def test_what_is_no_spec_is_told_what_to_give() -> None:
+    what: Any = {"name": "a"}
+    async with session(FakeModel()) as psych:
+        with pytest.raises(TypeError, match="give a Spec, a Version or its hash, not dict"):
+            await psych.ask(what, "hello")
 
 
 @pytest.mark.parametrize("timeout", [-1, float("nan"), float("inf")])
@@ -237,6 +266,20 @@ async def test_one_function_is_no_sequence_of_tools() -> None:
     tools: Any = look
     with pytest.raises(TypeError, match=r"write tools=\[…\]"):
         async with session(FakeModel(), tools=tools):
+            raise AssertionError("it was entered")
+
+
+@pytest.mark.parametrize(
+    ("tool", "told"),
+    [
+        (HttpTool(name="a", description="An a.", url="https://a.example/"), "an HttpTool"),
+        (CodeTool(name="a"), "a CodeTool"),
+    ],
+    ids=["HTTP", "code"],
+)
+async def test_a_tool_that_is_data_belongs_into_the_spec(tool: Any, told: str) -> None:
+    with pytest.raises(ToolSchemaError, match=f"{told} is data: put it into the Spec's `tools`"):
+        async with session(FakeModel(), tools=[tool]):
             raise AssertionError("it was entered")
 
 

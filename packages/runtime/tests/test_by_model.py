@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from typing import Any
 
 import pytest
 
@@ -115,9 +116,10 @@ def test_a_star_stands_at_the_end_alone(name: str) -> None:
         ByModel({name: A})
 
 
-def test_no_clients_are_refused() -> None:
-    with pytest.raises(ValueError, match="has no clients"):
-        ByModel({})
+@pytest.mark.parametrize("clients", [{}, [], [A], "gpt-*", None], ids=["none", "[]", "list", "name", "None"])
+def test_no_clients_are_refused(clients: Any) -> None:
+    with pytest.raises(ValueError, match="has no clients; give"):
+        ByModel(clients)
 
 
 def test_later_changes_of_the_mapping_change_nothing() -> None:

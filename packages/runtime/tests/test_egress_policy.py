@@ -6,7 +6,10 @@ import ast
 import copy
 import re
 from collections.abc import Iterable
+from functools import partial
 from ipaddress import ip_address
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,6 +17,7 @@ from hypothesis import strategies as st
 
 from psych_runtime.egress.policy import AllOf, AllowAllEgress, DenyAllEgress, PublicOnly, judges_addresses
 from psych_runtime.egress.target import hop_of, origin_of
+from psych_runtime.egress.transport import HttpTransport
 from psych_runtime_core.ports.egress import EgressDecision, EgressPolicy, EgressRequest, IPAddress
 from psych_runtime_core.scope import Scope
 
@@ -249,12 +253,68 @@ def test_one_text_is_no_list(setting: str) -> None:
         pytest.param((), "AllowAllEgress()", id="none"),
         pytest.param(([PublicOnly()],), "AllOf(first, second)", id="a list"),
         pytest.param((PublicOnly(), None), "AllOf(first, second)", id="no policy"),
-        pytest.param((PublicOnly,), "AllOf(PublicOnly())", id="a class"),
+        pytest.param((PublicOnly,), "give an instance: PublicOnly()", id="a class"),
     ],
 )
 def test_all_of_takes_policies(policies: tuple[EgressPolicy, ...], fix: str) -> None:
     with pytest.raises(ValueError, match=re.escape(fix)):
         AllOf(*policies)
+
+
+class Sync:
+    def allow(self, request: EgressRequest) -> EgressDecision:
+        raise AssertionError(request)
+
+    async def allow_address(self, request: EgressRequest, address: IPAddress) -> EgressDecision:
+        raise AssertionError(request, address)
+
+
+class Asked:
+    async def __call__(self, *asked: object) -> EgressDecision:
+        return EgressDecision(len(asked) > 9)
+
+
+class Inherits(Asked):
+    pass
+
+
+NO_POLICIES = [
+    pytest.param("public", "is a str without allow, allow_address; give an EgressPolicy", id="a text"),
+    pytest.param(0, "is a int without allow, allow_address", id="what is false"),
+    pytest.param(SimpleNamespace(allow=Asked()), "without allow_address;", id="half of one"),
+    pytest.param(SimpleNamespace(allow=1, allow_address=Asked()), "without allow;", id="no function"),
+    pytest.param(PublicOnly, "is the class PublicOnly; give an instance: PublicOnly()", id="a class"),
+    pytest.param(
+        Sync(), "is a Sync whose allow is not async; write async def allow(self, request)", id="one in sync"
+    ),
+    pytest.param(
+        SimpleNamespace(allow=Asked(), allow_address=len),
+        "write async def allow_address(self, request, address)",
+        id="half in sync",
+    ),
+]
+
+
+@pytest.mark.parametrize(("policy", "told"), NO_POLICIES)
+def test_what_cannot_be_asked_is_no_policy(policy: Any, told: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(told)):
+        HttpTransport(policy=policy)
+    with pytest.raises(ValueError, match=re.escape(told.removeprefix("is "))):
+        AllOf(AllowAllEgress(), policy)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        pytest.param(Asked(), id="an object that is called"),
+        pytest.param(Inherits(), id="by what it inherits"),
+        pytest.param(partial(Asked().__call__, 1), id="a partial"),
+    ],
+)
+async def test_whatever_is_async_can_be_asked(question: Any) -> None:
+    policy: Any = SimpleNamespace(allow=question, allow_address=question)
+    HttpTransport(policy=policy)
+    assert not (await AllOf(policy).allow(hop())).allowed
 
 
 async def test_all_of_gives_the_first_refusal() -> None:

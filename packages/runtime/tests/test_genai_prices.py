@@ -230,26 +230,22 @@ def test_overrides_come_first_by_the_same_rules() -> None:
     assert GenaiPrices(provider="acme", overrides={"acme/house": mine}).price_for("house", at=NOW) == mine
 
 
-@pytest.mark.parametrize("provider", ["opnai", "https://opnai.example/v1"])
-def test_a_provider_that_is_not_there_is_logged_once_with_those_that_are(
-    caplog: pytest.LogCaptureFixture, provider: str
-) -> None:
-    prices = GenaiPrices(provider=provider)
-    assert not caplog.records
-    assert [prices.price_for(model, at=NOW) for model in ("gpt-4o", "gpt-4o-mini")] == [None, None]
-    (said,) = caplog.records
-    assert (said.levelname, said.name) == ("ERROR", "psych_runtime.prices")
-    assert provider in said.message
-    assert "anthropic, " in said.message
-    assert " openai," in said.message
+@pytest.mark.parametrize(
+    ("provider", "near"),
+    [
+        pytest.param("opnai", "give one of openai, or its URL", id="a slip"),
+        pytest.param("Anthropics", "give one of anthropic, ", id="in any case"),
+        pytest.param("https://opnai.example/v1", "anthropic, ", id="a URL, and all that there are"),
+    ],
+)
+def test_a_provider_that_is_not_there_is_refused_with_those_that_are_near(provider: str, near: str) -> None:
+    with pytest.raises(ValueError, match=f"provider='{provider}' is none of genai-prices: .*{near}"):
+        GenaiPrices(provider=provider, overrides={"gpt-4o": ModelPrice(1, 1)})
 
 
 @pytest.mark.parametrize("provider", [None, "openai", "OpenAI", "https://api.openai.com/v1"])
-def test_nothing_is_logged_of_a_provider_that_is_there(
-    caplog: pytest.LogCaptureFixture, provider: str | None
-) -> None:
+def test_a_provider_that_is_there_has_its_prices(provider: str | None) -> None:
     assert GenaiPrices(provider=provider).price_for("gpt-4o", at=NOW) is not None
-    assert not caplog.records
 
 
 def test_a_row_that_is_no_price_is_refused_when_the_prices_are_made() -> None:

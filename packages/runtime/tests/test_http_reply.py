@@ -109,15 +109,20 @@ def test_a_body_of_bytes_is_told_by_its_size_and_type() -> None:
 # --- the end of a call -----------------------------------------------------------------------------------
 
 
-def end(tried: Tried, *, only_reads: bool = False, masks: Masks = NO_MASKS) -> ToolFailure:
+def end_of(tried: Tried, *kind: str, masks: Masks = NO_MASKS) -> CallFailed:
     with pytest.raises(CallFailed) as failed:
-        HttpEnd("t", 2.5, only_reads).result(tried, masks, NOW)
-    return failed.value.failure
+        HttpEnd("t", 2.5, only_reads="reads" in kind, safe="safe" in kind).result(tried, masks, NOW)
+    return failed.value
+
+
+def end(tried: Tried, *, masks: Masks = NO_MASKS) -> ToolFailure:
+    return end_of(tried, masks=masks).failure
 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 226])
 def test_any_success_is_a_result(status: int) -> None:
-    assert HttpEnd("t", 2.5, only_reads=False).result(reply(b"1", status=status), NO_MASKS, NOW) == 1
+    end = HttpEnd("t", 2.5, only_reads=False, safe=False)
+    assert end.result(reply(b"1", status=status), NO_MASKS, NOW) == 1
 
 
 @pytest.mark.parametrize(
@@ -152,6 +157,41 @@ def test_a_secret_that_ends_behind_the_first_words_is_hidden_before_they_are_cut
     assert "[secr" in failure.message
 
 
+UNSEEN, INVITED, CAUTIOUS, IN_VAIN = "unseen", "invited", "cautious", "in vain"
+CAUTION, INVITATION = "do not repeat it before you know", "once more may help"
+GATEWAYS = (502, 504, 520, 521, 522, 523, 524)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "headers", "reads", "safe", "other"),
+    [
+        pytest.param(GATEWAYS, {}, INVITED, UNSEEN, UNSEEN, id="a gateway answers for its server"),
+        pytest.param((500, 503, 529), {}, INVITED, INVITED, CAUTIOUS, id="the server may have done it"),
+        pytest.param((500, 529), {"retry-after": "7"}, INVITED, INVITED, CAUTIOUS, id="and asks to wait"),
+        pytest.param((503,), {"retry-after": "7"}, INVITED, INVITED, INVITED, id="too busy to do it"),
+        pytest.param((408, 425, 429), {}, INVITED, INVITED, INVITED, id="it did not do it"),
+        pytest.param((400, 404, 409, 501), {}, IN_VAIN, IN_VAIN, IN_VAIN, id="it never will"),
+    ],
+)
+def test_a_model_is_invited_to_repeat_only_what_was_not_done_or_may_be_done_twice(
+    statuses: tuple[int, ...], headers: dict[str, str], reads: str, safe: str, other: str
+) -> None:
+    told = [
+        tuple(_told(end_of(HttpReply(status, headers, b"no"), *kind)) for kind in (["reads"], ["safe"], []))
+        for status in statuses
+    ]
+    assert told == [(reads, safe, other)] * len(statuses)
+
+
+def _told(error: CallFailed) -> str:
+    phrases = {CAUTION: CAUTIOUS, INVITATION: INVITED, "most likely fail again": IN_VAIN}
+    (advice,) = (means for phrase, means in phrases.items() if phrase in error.failure.message)
+    if isinstance(error, EndUnseen):
+        assert advice == CAUTIOUS
+        return UNSEEN
+    return advice
+
+
 @pytest.mark.parametrize("phase", ["connect", "write", "read", "total", "encoding"])
 @pytest.mark.parametrize("sent", [True, False])
 @pytest.mark.parametrize("only_reads", [True, False])
@@ -159,13 +199,13 @@ def test_only_what_was_sent_and_may_change_something_has_an_open_end(
     phase: Phase, sent: bool, only_reads: bool
 ) -> None:
     failed = RequestFailed("https://a.example:443", phase, "gone", sent=sent)
-    with pytest.raises(CallFailed) as raised:
-        HttpEnd("t", 2.5, only_reads).result(failed, NO_MASKS, NOW)
-    assert isinstance(raised.value, EndUnseen) is (sent and not only_reads)
-    failure = raised.value.failure
+    error, unseen = end_of(failed, *["reads"] * only_reads, "safe"), sent and not only_reads
+    assert isinstance(error, EndUnseen) is unseen
+    failure = error.failure
     assert failure.transient
+    assert (CAUTION in failure.message, INVITATION in failure.message) == (unseen, not unseen)
     if phase == "total":
-        assert (failure.kind, failure.message) == ("timeout", wording.no_reply(2.5))
+        assert (failure.kind, failure.message) == ("timeout", wording.no_reply(2.5, may_stand=unseen))
     else:
         assert failure.kind == "http_error"
         assert failure.message.startswith(f"{phase} to https://a.example:443 failed: gone;")

@@ -479,5 +479,5 @@ untyped: Any = ReplayClient
 def test_there_are_two_ways_to_match(path: Path) -> None:
     with pytest.raises(ValueError, match="give 'exact' or 'order'"):
         untyped(path, match="nearly")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"is not there; record it first, with RecordingClient\("):
         ReplayClient(path)

@@ -1,5 +1,9 @@
-"""What pytest loads: capabilities that rules need, and its rewriting of `assert`, which shows both sides."""
+"""What pytest loads: capabilities that rules need, and its rewriting of `assert`, which shows both sides.
 
+A suite that was not given all it needs is refused, where pytest would leave it out without a word.
+"""
+
+import inspect
 from collections import Counter
 
 import pytest
@@ -8,6 +12,7 @@ pytest.register_assert_rewrite(
     "psych_runtime_contract.egress", "psych_runtime_contract.model", "psych_runtime_contract.secrets"
 )
 
+PACKAGE = "psych_runtime_contract"
 LEFT_OUT = "left out, since it needs the capability "
 
 
@@ -16,6 +21,16 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "needs(capability): a rule for those alone whose suite has this attribute, and it is true"
     )
+
+
+def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str, obj: object) -> None:
+    """Refuses a suite that still lacks a method: pytest collects nothing of an abstract class."""
+    if not (isinstance(obj, type) and inspect.isabstract(obj) and collector.classnamefilter(name)):
+        return
+    contracts = [base for base in obj.__mro__ if base.__module__.partition(".")[0] == PACKAGE]
+    if contracts and obj not in contracts:
+        lacking = ", ".join(f"{method}()" for method in sorted(vars(obj)["__abstractmethods__"]))
+        raise collector.CollectError(f"{name} of {contracts[0].__name__} lacks {lacking}")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -109,6 +109,19 @@ async def session(  # noqa: PLR0913 - what a session is made of, by name
     running.result()
 
 
+def _with_input(message: str | Sequence[Part] | None, options: DispatchOptions) -> DispatchOptions:
+    """`options` with the message as their input. No provider answers a conversation without a word."""
+    if message is None:
+        if options.get("input") is None:
+            raise ValueError("the Run is asked nothing; give a message, or input={…}")
+        return options
+    if "input" in options:
+        raise TypeError("give message or input, not both: a message is the input")
+    if isinstance(message, str) and not message.strip():
+        raise ValueError("the message is blank; give one that says something")
+    return {**options, "input": message}
+
+
 def _registry(given: ToolRegistry | None, tools: Sequence[Callable[..., object]]) -> ToolRegistry:
     """`given` itself; with tools a layer on top of it, so that it stays as it is."""
     if callable(tools):
@@ -151,12 +164,9 @@ class Session:
     ) -> Dispatched:
         """Begin a Run of a Spec, a Version or a hash; `message`, a text or parts, is its input.
 
-        Raises as `dispatch` does.
+        Raises as `dispatch` does, and `ValueError` where nothing is said.
         """
-        if message is not None:
-            if "input" in options:
-                raise TypeError("give message or input, not both: a message is the input")
-            options["input"] = message
+        options = _with_input(message, options)
         self._check_driven()
         version = await self.publish(what) if isinstance(what, AgentSpec) else what
         return await dispatch(self.store, version, scope or self.scope, **options)

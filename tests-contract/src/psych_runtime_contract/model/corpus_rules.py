@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
-import anyio.lowlevel
 import pytest
 
 from psych_runtime.testing.http_stub import HttpStub, Raw, Reply
 from psych_runtime_contract.model.cases import Outcome, WireCase
 from psych_runtime_contract.model.cuts import replies
 from psych_runtime_contract.model.judging import broken_laws, differences, unequal
+from psych_runtime_contract.model.leaving import holds_on
 from psych_runtime_contract.model.playing import Played, patience_for, play, request
 from psych_runtime_contract.model.suite import NEEDS_A_WIRE, ModelSuite
 from psych_runtime_contract.model.wires import Wire
@@ -82,25 +81,14 @@ async def _faults(table: _Table, expect: Outcome, reply: Reply | Raw, *, whole: 
     played = await play(table.client, request(), patience_for(reply))
     for line in (*broken_laws(played), *differences(expect, played)):
         yield line
-    if expect.leaves:
-        async for line in _stays(table.stub):
-            yield line
+    if expect.leaves and await holds_on(table.stub.requests[-1]):
+        yield "the client still holds its socket a second after it was done"
     if whole and expect.keeps:
         async for line in _opens_another(table):
             yield line
     if whole and played.message is not None and _goes_back(expect, played.message):
         async for line in _next_request(table, expect, played):
             yield line
-
-
-async def _stays(stub: HttpStub) -> AsyncIterator[str]:
-    # The loop's own time runs ahead while the reply is silent.
-    until = time.monotonic() + 1
-    while stub.requests[-1].closed_early_at is None:
-        if time.monotonic() > until:
-            yield "the client still holds its socket a second after it was done"
-            return
-        await anyio.lowlevel.checkpoint()
 
 
 async def _opens_another(table: _Table) -> AsyncIterator[str]:

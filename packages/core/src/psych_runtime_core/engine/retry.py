@@ -6,8 +6,10 @@ import hashlib
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+from psych_runtime_core.engine import wording
 from psych_runtime_core.engine.effects import ModelProblem
 from psych_runtime_core.engine.plan import Plan
+from psych_runtime_core.records.facts import ToolFailure
 from psych_runtime_core.records.turn import ModelCallFailed
 from psych_runtime_core.state.lane import WITHDRAWN, LaneState
 from psych_runtime_core.state.run import RunStateView
@@ -32,13 +34,16 @@ def failed_call(
     plan: Plan, state: RunStateView, lane: LaneState, problem: ModelProblem, now: datetime
 ) -> ModelCallFailed:
     """The record of a failed try, with what follows decided in it."""
-    choice = _choice(plan, state, lane, problem, now)
+    chosen = _choice(plan, state, lane, problem, now)
+    failure, choice = problem.failure, None if isinstance(chosen, str) else chosen
+    if isinstance(chosen, str):
+        failure = failure.model_copy(update={"message": chosen})
     return ModelCallFailed(
         lane=lane.lane,
         turn=lane.turn,
         try_number=lane.try_number,
         model=lane.model or plan.ring[0],
-        failure=problem.failure,
+        failure=failure,
         next="stop" if choice is None else "retry",
         next_model=None if choice is None else choice[0],
         retry_at=None if choice is None else choice[1],
@@ -51,12 +56,14 @@ def failed_call(
 
 def _choice(
     plan: Plan, state: RunStateView, lane: LaneState, problem: ModelProblem, now: datetime
-) -> Choice | None:
+) -> Choice | str | None:
+    """What is asked next; nothing, where nothing helps; what is told, where it could and may not be done."""
     failure = problem.failure
     if not (failure.transient or failure.says_no_such_model):
         return None
-    if lane.retries_used >= plan.limits.transient_retry_budget:
-        return None
+    budget = plan.limits.transient_retry_budget
+    if lane.retries_used >= budget:
+        return wording.retries_spent(failure.message, budget) if failure.transient else None
     model = lane.model or plan.ring[0]
     hint = timedelta(seconds=failure.retry_after_seconds or 0.0)
     not_before = {**lane.tried, model: WITHDRAWN if failure.says_no_such_model else now + hint}
@@ -74,7 +81,7 @@ def _next_round(
     problem: ModelProblem,
     not_before: Mapping[str, datetime],
     now: datetime,
-) -> Choice | None:
+) -> Choice | str | None:
     n = lane.rounds + 1
     key = f"{state.run_id}:{lane.lane}:{lane.turn}:{n}"
     model = lane.model or plan.ring[0]
@@ -90,8 +97,17 @@ def _next_round(
     if not moments:
         return None
     name = min(moments, key=lambda one: moments[one])
-    deadline = state.effective_deadline_at
-    return None if deadline is not None and moments[name] >= deadline else (name, moments[name])
+    deadline, at = state.effective_deadline_at, moments[name]
+    if deadline is None or at < deadline:
+        return name, at
+    return _too_late(problem.failure, at - now, deadline - now)
+
+
+def _too_late(failure: ToolFailure, pause: timedelta, left: timedelta) -> str | None:
+    if not failure.transient:
+        return None
+    hint = failure.retry_after_seconds
+    return wording.retry_too_late(failure.message, hint, pause.total_seconds(), left.total_seconds())
 
 
 def _pause_of_another(n: int, left: timedelta, key: str) -> float:

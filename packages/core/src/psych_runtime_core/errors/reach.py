@@ -61,11 +61,17 @@ class ResponseTooLarge(PsychError):
         )
 
 
+# What the default install has brought already; for any other, what others wrote comes first, by hash.
+_LOCKED = frozenset({"sqlite"})
+_LOCK_ALL = "pip install --no-deps --require-hashes --requirement dist/locked-all.txt"
+
+
 class MissingExtra(PsychError, ModuleNotFoundError):
-    """An adapter's distribution is not installed. `command` brings it, from wheels of ours alone."""
+    """An adapter's distribution is not installed. `command` brings it, ours from `dist` alone."""
 
     def __init__(self, module: str, extra: str) -> None:
         self.module, self.extra = module, extra
         wanted = f"'psych-runtime[{extra}]=={version('psych-runtime-core')}'"
-        self.command = f"pip install --no-index --find-links dist {wanted}"
+        ours = f"pip install --no-index --find-links dist {wanted}"
+        self.command = ours if extra in _LOCKED else f"{_LOCK_ALL} && {ours}"
         super().__init__(f"{module} is not installed; with the wheels in dist: {self.command}", name=module)

@@ -83,8 +83,9 @@ class EntryTooLarge(StoreError, ValueError):
 
 
 class UnknownStoreUrl(PsychError, ValueError):
-    """No store is known for the scheme of a URL."""
+    """No store is known for the scheme of a URL; `meant` is the URL that may have been meant."""
 
-    def __init__(self, scheme: str, known: Sequence[str]) -> None:
-        self.scheme, self.known = scheme, tuple(known)
-        super().__init__(f"no store is known for {scheme!r}; known schemes: {', '.join(self.known)}")
+    def __init__(self, scheme: str, known: Sequence[str], meant: str | None = None) -> None:
+        self.scheme, self.known, self.meant = scheme, tuple(known), meant
+        hint = "" if meant is None else f"; did you mean {meant!r}?"
+        super().__init__(f"no store is known for {scheme!r}; known schemes: {', '.join(self.known)}{hint}")

@@ -11,6 +11,9 @@ from psych_runtime_core.schema.sealed import unsealed
 
 MAX_SHOWN_VALUE = 200
 MAX_MESSAGE = 1_000
+# Where the draft itself says which words a type may be.
+_TYPE = ["properties", "type", "anyOf"]
+_TYPES = "array, boolean, integer, null, number, object and string"
 NO_PATTERN = (
     "of linear time and bounded size: write it without look-around and back-references, with less counted "
     "repetition, and let maxLength bound a length"
@@ -38,6 +41,9 @@ def fault(error: ValidationError) -> str:
     """What is wrong with a schema, and what to write instead."""
     if error.kind.name == "format":
         return f"{said(error)} {NO_PATTERN}"
+    if error.schema_path[-3:] == _TYPE:
+        given = _cut(encode_json(error.instance).decode(), MAX_SHOWN_VALUE)
+        return f"{given} is no type: give one of {_TYPES}, or a list of them"
     if error.kind.name == "$ref":
         return f"a reference does not resolve inside the document: {error.message}"
     return said(error)

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import cast
 
 from psych_runtime.api.access import scope_of
 from psych_runtime.api.arguments import Spoken, accepted, identifier, of_kind, seconds, spoken, whole
@@ -93,6 +94,8 @@ async def _stored(store: Store, version: Version | Spec | str) -> Version:
         return await publish(store, version)
     if isinstance(version, Version):
         return await store.put_version(version)
+    if not isinstance(cast("object", version), str):
+        raise TypeError(f"version: give a Spec, a Version or its hash, not {type(version).__name__}")
     version_hash = VersionHash(identifier("version", version))
     return await store.get_version(version_hash)
 

@@ -8,6 +8,7 @@ from ipaddress import ip_address
 from typing import ClassVar
 
 from psych_runtime.egress.addresses import AddressClass, class_of, wrapped_in
+from psych_runtime.egress.askable import fault_of
 from psych_runtime.egress.judge import decided
 from psych_runtime.egress.listed import Listed
 from psych_runtime_core.ports.egress import EgressDecision, EgressPolicy, EgressRequest, IPAddress
@@ -114,7 +115,8 @@ class AllOf:
 
     def __init__(self, *policies: EgressPolicy) -> None:
         for policy in policies:
-            _check(policy)
+            if fault := fault_of(policy):
+                raise ValueError(f"AllOf takes policies one by one, as AllOf(first, second), not {fault}")
         if not policies:
             raise ValueError("AllOf needs a policy: AllowAllEgress() is the one that lets everything leave")
         object.__setattr__(self, "policies", policies)
@@ -170,13 +172,3 @@ def _literal(host: str) -> IPAddress | None:
         return ip_address(host)
     except ValueError:
         return None
-
-
-def _check(policy: object) -> None:
-    if isinstance(policy, type):
-        raise ValueError(f"AllOf takes policies, not their classes: write AllOf({policy.__name__}())")
-    if not all(callable(getattr(policy, question, None)) for question in ("allow", "allow_address")):
-        raise ValueError(
-            f"AllOf takes policies one by one, as AllOf(first, second); {type(policy).__name__} has no "
-            "`allow` and `allow_address` to ask"
-        )

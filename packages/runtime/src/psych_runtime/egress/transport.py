@@ -10,6 +10,7 @@ from typing import Unpack
 
 import httpx2
 
+from psych_runtime.egress.askable import fault_of
 from psych_runtime.egress.audit import Auditor
 from psych_runtime.egress.callers import Caller, Sending, TransportClientSettings, TransportRequestSettings
 from psych_runtime.egress.connector import Connector, Resolver
@@ -54,7 +55,9 @@ class HttpTransport:
         keepalive_seconds: float = 30.0,
         max_pools: int = 256,
     ) -> None:
-        policy = policy or PublicOnly()
+        policy = PublicOnly() if policy is None else policy
+        if fault := fault_of(policy):
+            raise TypeError(f"policy is {fault}")
         if proxy is not None and judges_addresses(policy) and not proxy.enforces_policy:
             raise ValueError(
                 "a proxy resolves names, so the policy cannot judge their addresses: give the proxy the same "

@@ -9,11 +9,25 @@ from psych_runtime_core.records.facts import FailureKind
 AUTH_STATUSES = frozenset({401, 403})
 # 520 to 524 are Cloudflare's, 529 is Anthropic's "overloaded".
 TRANSIENT_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504, *range(520, 525), 529})
+# A gateway answers these in the place of a server of which it saw no answer.
+GATEWAY_STATUSES = frozenset({502, 504, *range(520, 525)})
+# Answered before the request was read, or instead of doing it.
+UNDONE_STATUSES = frozenset({408, 425, 429})
 
 
 def may_pass(status: int) -> bool:
     """Whether a server that answers this may answer otherwise a little later."""
     return status in TRANSIENT_STATUSES
+
+
+def end_is_unseen(status: int) -> bool:
+    """Whether nobody who answered this knows what the server behind it did."""
+    return status in GATEWAY_STATUSES
+
+
+def says_nothing_was_done(status: int, *, asks_to_wait: bool) -> bool:
+    """Whether a server that answers this did nothing; `asks_to_wait`: it named a time to come again."""
+    return status in UNDONE_STATUSES or (status == HTTPStatus.SERVICE_UNAVAILABLE and asks_to_wait)
 
 
 def kind_of_status(status: int) -> FailureKind:

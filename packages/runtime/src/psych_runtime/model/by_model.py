@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 from psych_runtime.model.errors.table import advice
 from psych_runtime_core.errors import ModelError, ModelErrorKind
@@ -44,7 +44,7 @@ class ByModel:
     provider = "by_model"
 
     def __init__(self, clients: Mapping[str, ModelClient]) -> None:
-        if not clients:
+        if not clients or not isinstance(cast("object", clients), Mapping):
             raise ValueError('ByModel has no clients; give {"name-*": client, "*": client}')
         for name in clients:
             if not name or "*" in name[:-1]:

@@ -48,16 +48,21 @@ def open_store(
     Raises `UnknownStoreUrl`, `MissingExtra`, and `ValueError` for what a store does not take.
     """
     scheme = urlsplit(of_kind("url", url, str)).scheme
-    opener = _FIRST_PARTY.get(scheme) or _installed(scheme)
+    opener = _FIRST_PARTY.get(scheme) or _installed(scheme, None if scheme else _meant(url))
     return opener(url, migrate=migrate, read_only=read_only, codec=codec, clock=clock)
 
 
-def _installed(scheme: str) -> Opener:
+def _meant(path: str) -> str:
+    """The URL of what was given without a scheme: most often the path of a file."""
+    return "memory:" if path == "memory" else f"sqlite:///{masked(path) or 'runs.db'}"
+
+
+def _installed(scheme: str, meant: str | None) -> Opener:
     """The opener of the one adapter that claims `scheme`."""
     adapters = entry_points(group=GROUP)
     claims = [adapter for adapter in adapters if adapter.name == scheme]
     if len(claims) != 1:
-        raise UnknownStoreUrl(scheme, sorted({*_FIRST_PARTY, *adapters.names}))
+        raise UnknownStoreUrl(scheme, sorted({*_FIRST_PARTY, *adapters.names}), meant)
     opener: Opener = claims[0].load()
     return opener
 

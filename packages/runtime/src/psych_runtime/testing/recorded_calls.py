@@ -89,8 +89,12 @@ def append(
 
 
 def read_recording(path: Path) -> tuple[RecordedCall, ...]:
-    """Every call of a recording. Raises `RecordingUnreadable`."""
-    *lines, rest = path.read_bytes().split(b"\n")
+    """Every call of a recording. Raises `RecordingUnreadable`, `FileNotFoundError`."""
+    try:
+        *lines, rest = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        text = f"{path} is not there; record it first, with RecordingClient(client, {str(path)!r})"
+        raise FileNotFoundError(text) from None
     if rest or not lines:
         raise RecordingUnreadable(path, len(lines) + 1, "it is cut short")
     header = _object(path, 1, lines[0])

@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any, cast, get_origin
 
 from psych_runtime_core.errors import ToolSchemaError
+from psych_runtime_core.spec.http_tool import HttpTool
+from psych_runtime_core.spec.tools import CodeTool
 
 
 def name_of(fn: object) -> str | None:
@@ -20,6 +22,11 @@ def name_of(fn: object) -> str | None:
 
 def check_callable(fn: object, tool: str) -> None:
     """Raise `ToolSchemaError` for what is no function, or is one that yields."""
+    if isinstance(fn, CodeTool | HttpTool):
+        article = "an" if isinstance(fn, HttpTool) else "a"
+        raise ToolSchemaError(
+            tool, None, f"{article} {type(fn).__name__} is data: put it into the Spec's `tools`"
+        )
     if isinstance(fn, type):
         raise ToolSchemaError(
             tool, None, f"a class is no tool: write a function that returns {fn.__name__}(…)"

@@ -8,8 +8,8 @@ from typing import cast
 from psych_runtime.failures.classify import classify
 from psych_runtime.secrets.masks import NO_MASKS, Masks
 from psych_runtime_core.engine import wording
-from psych_runtime_core.errors import CredentialNotFound
-from psych_runtime_core.records.facts import FailureKind, ToolFailure
+from psych_runtime_core.errors import AccessDenied, CredentialNotFound
+from psych_runtime_core.records.facts import MAX_TRACEBACK, FailureKind, ToolFailure
 
 
 class CallFailed(Exception):
@@ -35,7 +35,7 @@ def failure_of(error: BaseException, masks: Masks = NO_MASKS) -> ToolFailure:
     message = _words(first) + (f" (and {others} more)" if others else "")
     return ToolFailure(
         kind=type(first).__name__,
-        message=masks.text(message),
+        message=masks.beginning(message, 2 * wording.MAX_TEXT),
         traceback=_traceback(error, masks),
         transient=transient,
         retry_after_seconds=retry_after_seconds,
@@ -55,6 +55,13 @@ def told_failure_of(error: BaseException, masks: Masks) -> ToolFailure:
         return seen.model_copy(update={"kind": FailureKind.CREDENTIAL_NOT_FOUND, "message": text})
     text = wording.failed(seen.message, transient=seen.transient)
     return seen.model_copy(update={"message": text})
+
+
+def kept_out_by(error: BaseException) -> AccessDenied | CredentialNotFound | None:
+    """The refusal behind a failure that a setting of the operator's would undo."""
+    first, _ = _first_of(error)
+    behind = first.__cause__ if isinstance(first, CallFailed) else first
+    return behind if isinstance(behind, AccessDenied | CredentialNotFound) else None
 
 
 def _first_of(error: BaseException) -> tuple[BaseException, int]:
@@ -88,6 +95,6 @@ def _outlook(error: BaseException) -> tuple[bool, float | None]:
 
 def _traceback(error: BaseException, masks: Masks) -> str | None:
     try:
-        return masks.text("".join(traceback.format_exception(error)))
+        return masks.ending("".join(traceback.format_exception(error)), 2 * MAX_TRACEBACK)
     except BaseException:
         return None

@@ -31,6 +31,7 @@ from psych_runtime_core.engine.wording.ends import (
     suspension_expired,
 )
 from psych_runtime_core.engine.wording.http import (
+    address_denied,
     credential_not_found,
     credential_unavailable,
     http_error,
@@ -41,6 +42,8 @@ from psych_runtime_core.engine.wording.model import (
     answer_too_large,
     empty_response,
     invalid_prompt,
+    retries_spent,
+    retry_too_late,
 )
 from psych_runtime_core.engine.wording.notices import few_left, last_turn, withheld
 from psych_runtime_core.engine.wording.phrases import MAX_TEXT
@@ -77,6 +80,7 @@ __all__ = [
     "ANSWER_FAULTS_SHOWN",
     "MAX_TEXT",
     "access_denied",
+    "address_denied",
     "answer_block",
     "answer_not_alone",
     "answer_refused",
@@ -123,6 +127,8 @@ __all__ = [
     "repeated_call",
     "result_not_serialisable",
     "result_too_large",
+    "retries_spent",
+    "retry_too_late",
     "run_denied",
     "store_lost_entries",
     "suspension_expired",

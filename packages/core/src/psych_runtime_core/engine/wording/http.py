@@ -8,11 +8,12 @@ from psych_runtime_core.engine.wording.ran import failed
 BODY_SHOWN = 2_000
 
 
-def http_error(status: str, said: str, *, transient: bool) -> str:
+def http_error(status: str, said: str, *, transient: bool, may_stand: bool = False) -> str:
     """`status` is its number and reason, `said` what the body of the reply reads as."""
     answered = f"The tool's server answered {status}"
     shown = said[:BODY_SHOWN].strip()
-    return failed(f"{answered}. It said: {shown}" if shown else answered, transient=transient)
+    happened = f"{answered}. It said: {shown}" if shown else answered
+    return failed(happened, transient=transient, may_stand=may_stand)
 
 
 def http_redirect(status: str, target: str) -> str:
@@ -24,9 +25,19 @@ def http_redirect(status: str, target: str) -> str:
     )
 
 
-def no_reply(seconds: float) -> str:
+def address_denied(tool: str) -> str:
+    return told(
+        "The address it leads to may not be reached from here."
+        f" It is not allowed for the tool {quoted(tool)}, so the call was not sent.",
+        "Calling it again does not help.",
+        "Do the work without it, or say that you cannot.",
+    )
+
+
+def no_reply(seconds: float, *, may_stand: bool = False) -> str:
     """Of a request that was given up after its time."""
-    return failed(f"The tool's server gave no whole reply within {seconds:g} seconds", transient=True)
+    happened = f"The tool's server gave no whole reply within {seconds:g} seconds"
+    return failed(happened, transient=True, may_stand=may_stand)
 
 
 def credential_not_found(name: str) -> str:

@@ -13,9 +13,12 @@ ANSWER_SHOWN = 2_000
 ONCE_MORE = "Calling it once more may help."
 
 
-def failed(message: str, *, transient: bool) -> str:
-    """`message` is the tool's own."""
+def failed(message: str, *, transient: bool, may_stand: bool = False) -> str:
+    """`message` is the tool's own; `may_stand`: what it was to do may be done."""
     happened = sentence(message if message.strip() else "The tool failed and gave no reason")
+    if may_stand:
+        again = "The call may have taken effect all the same: do not repeat it before you know."
+        return told(happened, again, "Check first whether it did; if you cannot check, say so.")
     if transient:
         return told(happened, ONCE_MORE, "If it fails again, go another way.")
     again = "The same call will most likely fail again."

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from datetime import datetime
+from difflib import get_close_matches
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from psych_runtime.model.prices.ids import vendor_of
 from psych_runtime.model.prices.table import StaticPriceTable
 from psych_runtime_core.errors import MissingExtra
 from psych_runtime_core.ports.prices import ModelPrice, PriceResolver
 
 if TYPE_CHECKING:
     from psych_runtime.model.prices.genai_catalog import GenaiCatalog
-
-logger = logging.getLogger("psych_runtime.prices")
 
 
 class GenaiPrices:
@@ -26,8 +25,8 @@ class GenaiPrices:
     `provider` says who sells every model: a name of that package, or a base URL. Without one it is the
     provider of the call, else the one that an id such as `vendor/model` names, else the one whose models have
     such names. `overrides` come first. A row that charges for more than tokens has no price. Raises
-    `MissingExtra` where the package is not installed; it is imported at the first look-up, which
-    logs a `provider` that it does not know as an error.
+    `MissingExtra` where the package is not installed, and `ValueError` for a `provider` that neither it nor
+    an override knows. It is imported to look one up: a `provider`, or the first price.
     """
 
     def __init__(
@@ -37,6 +36,8 @@ class GenaiPrices:
             raise MissingExtra("genai_prices", "prices")
         self._provider = provider
         self._overrides = StaticPriceTable(overrides or {})
+        if provider and provider.lower() not in {vendor_of(model)[0] for model in overrides or {}}:
+            _check(provider, self._catalog)
 
     @property
     def catalog(self) -> str | None:
@@ -69,15 +70,15 @@ class GenaiPrices:
 
         from psych_runtime.model.prices.genai_catalog import GenaiCatalog
 
-        catalog = GenaiCatalog(providers)
-        if self._provider and not catalog.knows(self._provider):
-            known = ", ".join(provider.id for provider in providers)
-            logger.error(
-                "genai-prices has no provider %r, so no price of its calls; give GenaiPrices one of: %s",
-                self._provider,
-                known,
-            )
-        return catalog
+        return GenaiCatalog(providers)
+
+
+def _check(provider: str, catalog: GenaiCatalog) -> None:
+    if not catalog.knows(provider):
+        near = get_close_matches(provider.lower(), catalog.names) or catalog.names
+        raise ValueError(
+            f"provider={provider!r} is none of genai-prices: give one of {', '.join(near)}, or its URL"
+        )
 
 
 def _is_installed() -> bool:

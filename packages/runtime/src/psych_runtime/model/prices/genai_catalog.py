@@ -32,6 +32,11 @@ class GenaiCatalog:
         self._own = {provider.id: _rows(provider) for provider in providers}
         self.row = lru_cache(maxsize=_REMEMBERED)(self._row)
 
+    @property
+    def names(self) -> Sequence[str]:
+        """The providers, by id."""
+        return tuple(self._own)
+
     def knows(self, provider: str) -> bool:
         """Whether there is a provider of this name, or at this URL."""
         return self._provider(provider) is not None

@@ -64,7 +64,7 @@ class HttpEndpoint:
         definition = self.definition()
         only_reads = class_of(definition) is ToolClass.READ_ONLY
         terms = TryTerms(definition.safe_to_retry, context.idempotency_key, context.deadline)
-        end = HttpEnd(self.name, self._tool.timeout_seconds, only_reads)
+        end = HttpEnd(self.name, self._tool.timeout_seconds, only_reads, definition.safe_to_retry)
         return HttpCall(self._tool, request, context, self._clock, terms, end).made
 
     def bind_probe(self, key: str, context: ToolContext | None) -> None:
