@@ -2,10 +2,10 @@ PYTHON ?= python3
 VENV := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check chaos fix bench wheels
+.PHONY: help setup demo test check chaos fix snippets bench wheels release-check
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup:  ## make .venv from uv.lock; needs Python >= 3.11 (PYTHON=python3.12), git and make
 	@$(PYTHON) tools/bootstrap.py
@@ -26,8 +26,14 @@ fix: setup  ## format, and fix what ruff can
 	@$(VENV) -m ruff check --fix --exit-zero --quiet .
 	@$(VENV) -m ruff format .
 
+snippets: setup  ## write into documents and skills what their blocks print
+	@$(VENV) -m tests.kit.snippet_writer
+
 bench: setup  ## measure, as ratios of bare work (ONLY=commit,fold)
 	@$(VENV) -m benchmarks.run $(if $(ONLY),--only $(ONLY))
 
-wheels: setup  ## every wheel, into dist/
+wheels: setup  ## every wheel and sdist, into dist/
 	@$(VENV) tools/release_check.py --build-only
+
+release-check: setup  ## the same, and install them from there alone into empty environments
+	@$(VENV) tools/release_check.py

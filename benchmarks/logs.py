@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from psych_runtime import Entry, PlainCodec, Record, RunId, Scope
+from benchmarks.agents import AGENT
+from psych_runtime import Entry, PlainCodec, Record, RunId, Scope, Version
 from psych_runtime.testing.log_builder import LogBuilder
 from psych_runtime_core.jsonvalue import Json
 from psych_runtime_core.records import decode
@@ -13,6 +14,7 @@ from psych_runtime_core.records import decode
 RECORDS_A_TURN = 5
 LINES = 10
 CODEC = PlainCodec()
+LONG_RUN = RunId("run_of_many_turns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +35,18 @@ class LongLog:
 @cache
 def long_log(turns: int, lines: int = LINES) -> LongLog:
     """`2 + 5 * turns` records; the tool gives an order of so many lines, of about 80 bytes each."""
+    log = written(turns, lines)
+    return LongLog(log.run_id, log.scope, log.records, log.entries(CODEC))
+
+
+def written(turns: int, lines: int = LINES) -> LogBuilder:
+    """The same, to be put into a store that has the agent's Version."""
     # A Run ends at its deadline, and this one shall be under way at the last record.
-    log = LogBuilder("run_of_many_turns", step_seconds=1e-4).admitted().attempt()
+    log = LogBuilder(LONG_RUN, version_hash=Version.of(AGENT).hash, step_seconds=1e-4).admitted().attempt()
     for turn in range(turns):
         number = f"A{turn:05}"
         log.call("lookup_order", {"order_id": number}, order(number, lines))
-    return LongLog(log.run_id, log.scope, log.records, log.entries(CODEC))
+    return log
 
 
 def order(number: str, lines: int) -> dict[str, Json]:

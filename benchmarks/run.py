@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks import (
+    backlog,
+    claims,
     commits,
     egress,
     entries,
@@ -16,14 +18,17 @@ from benchmarks import (
     growth,
     idle,
     imports,
+    interference,
     parallel,
     prices,
     readers,
     recovery,
     requests,
     sends,
+    storage,
     streams,
     turns,
+    watches,
 )
 from benchmarks.figure import Figure
 from benchmarks.machine import machine
@@ -37,6 +42,8 @@ BEGIN, END = "<!-- the last run begins -->\n", "<!-- the last run ends -->\n"
 MEASURES: Mapping[str, Callable[[Setting], Iterable[Figure]]] = {
     "turn": turns.measure,
     "commit": commits.measure,
+    "claim": claims.measure,
+    "backlog": backlog.measure,
     "fold": folds.measure,
     "growth": growth.measure,
     "entry": entries.measure,
@@ -49,6 +56,9 @@ MEASURES: Mapping[str, Callable[[Setting], Iterable[Figure]]] = {
     "request": requests.measure,
     "egress": egress.measure,
     "send": sends.measure,
+    "interference": interference.measure,
+    "storage": storage.measure,
+    "watch": watches.measure,
     "recovery": recovery.measure,
 }
 

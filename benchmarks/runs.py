@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from datetime import datetime
 
 import anyio
 
@@ -28,12 +29,17 @@ async def new_run(store: Store, length: int = 1) -> tuple[RunId, Head]:
 
 async def append(store: Store, run_id: RunId, head: Head, count: int = 1) -> Head:
     """Write entries behind `head`, in one commit; the head they lead to."""
+    return await store.append(run_id, head, fillers(head, count, store.clock.now()))
+
+
+def fillers(after: Head, count: int, at: datetime, *, settles: bool = False) -> tuple[Entry, ...]:
+    """So many entries behind `after` that nobody decodes; the last one, if told so, ends its Run."""
     entries: list[Entry] = []
-    after = head
-    for _ in range(count):
-        entries.append(Entry(after.seq + 1, "filler", store.clock.now(), 0, BODY, chain(after, BODY)))
+    for left in reversed(range(count)):
+        kind = "run_settled" if settles and not left else "filler"
+        entries.append(Entry(after.seq + 1, kind, at, 0, BODY, chain(after, BODY)))
         after = entries[-1].head
-    return await store.append(run_id, head, entries)
+    return tuple(entries)
 
 
 @asynccontextmanager

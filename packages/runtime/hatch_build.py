@@ -1,4 +1,4 @@
-"""Takes the top-level `templates/` into wheel and sdist as `psych_runtime/_kit/templates`."""
+"""Takes the top-level `templates/` and `.agents/skills/` into wheel and sdist, under `psych_runtime/_kit`."""
 
 from pathlib import Path
 from typing import Any
@@ -7,15 +7,16 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class KitHook(BuildHookInterface[Any]):
-    """In a checkout the templates stand beside `packages/`; in an sdist they are in place."""
+    """In a checkout they stand beside `packages/`; in an sdist they are in place."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Name every template file for the archive. An editable install finds the checkout's own folder."""
-        templates = Path(self.root).parents[1] / "templates"
-        if version == "editable" or not templates.is_dir():
+        """Name every such file for the archive. An editable install finds the checkout's own folders."""
+        if version == "editable" or (Path(self.root) / "src" / "psych_runtime" / "_kit").is_dir():
             return
         package = "src/psych_runtime" if self.target_name == "sdist" else "psych_runtime"
-        for file in sorted(templates.rglob("*")):
-            inside = file.relative_to(templates)
-            if file.is_file() and not any(part.startswith((".", "__pycache__")) for part in inside.parts):
-                build_data["force_include"][str(file)] = f"{package}/_kit/templates/{inside.as_posix()}"
+        for name, place in (("templates", "templates"), ("skills", ".agents/skills")):
+            folder = Path(self.root).parents[1] / place
+            for file in sorted(folder.rglob("*")):
+                inside = file.relative_to(folder)
+                if file.is_file() and not any(part.startswith((".", "__pycache__")) for part in inside.parts):
+                    build_data["force_include"][str(file)] = f"{package}/_kit/{name}/{inside.as_posix()}"

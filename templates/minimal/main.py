@@ -11,15 +11,14 @@ from psychproject.agent import SPEC, TOOLS, real_model, scripted_model
 
 QUESTION = "where is order A1?"
 STORE_URL = os.environ.get("PSYCH_STORE_URL", "memory:")
-# Such as https://api.openai.com/v1; the key is in OPENAI_API_KEY.
-MODEL_URL = os.environ.get("PSYCH_MODEL_URL")
+KEY = os.environ.get("OPENAI_API_KEY")
 
 
 async def main(question: str) -> None:
     """Ask, and print the answer, what it took, and how to look at it again."""
-    if MODEL_URL is None:
-        print("a scripted model answers; README.md says how to put a real one in its place", file=sys.stderr)
-    model = scripted_model() if MODEL_URL is None else real_model(MODEL_URL)
+    if not KEY:
+        print("a scripted model answers; with OPENAI_API_KEY a real one does", file=sys.stderr)
+    model = real_model(KEY) if KEY else scripted_model()
     async with (
         open_store(STORE_URL, migrate=True) as store,
         session(model, store=store, tools=TOOLS) as psych,

@@ -28,7 +28,7 @@ from psych_runtime import (
 from psych_runtime.testing import EffectLedger, StoreProxy, audit, run_virtual
 from psych_runtime_core.ids import ToolCallId
 from psych_runtime_core.ports.model import ModelClient
-from psych_runtime_core.ports.store import Append, Write
+from psych_runtime_core.ports.writes import Append, Write
 from psych_runtime_core.records import Entry
 from psych_runtime_core.records.tool import ToolCallFinished, ToolCallStarted
 from psych_runtime_core.spec.tools import CodeTool

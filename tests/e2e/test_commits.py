@@ -21,7 +21,7 @@ from psych_runtime import (
 from psych_runtime.testing import FakeModel, Scenario, VirtualClock, crash_everywhere
 from psych_runtime_core.jsonvalue import JsonObject
 from psych_runtime_core.messages import ToolDefinition
-from psych_runtime_core.ports.store import Append, Write
+from psych_runtime_core.ports.writes import Append, Write
 from tests.e2e.stage import (
     ACME,
     CountingStore,

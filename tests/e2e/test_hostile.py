@@ -18,6 +18,7 @@ from psych_runtime_core.records.run import RunAdmitted
 from psych_runtime_core.records.tool import ToolCallFinished
 from psych_runtime_core.records.turn import ModelCallFailed, ModelCallFinished
 from psych_runtime_core.spec.limits import Limits
+from tests.e2e.kept_results import WithoutBlobs
 from tests.e2e.stage import agent, at_work, begun, ended, only, registered, results
 
 SPEC = agent("give")
@@ -128,12 +129,26 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
 async def test_a_result_that_cannot_be_kept_is_an_error_of_its_call(
     store: Store, make: Callable[[], Any], kind: str
 ) -> None:
-    end, told = await given(store, make)
+    end, told = await given(WithoutBlobs(store), make)
     assert end.outcome is ToolOutcome.ERROR
     assert end.failure is not None
     assert end.failure.kind == kind
     assert "did run" in told
     assert end.result is None
+
+
+@pytest.mark.parametrize(
+    ("size", "is_away"), [(299_000, False), (1_000_000, True), (4_000_000, True), (20_000_000, True)]
+)
+async def test_a_result_of_any_size_is_kept_where_there_are_blobs(
+    store: Store, size: int, is_away: bool
+) -> None:
+    end, told = await given(store, lambda: "x" * size)
+    assert end.outcome is ToolOutcome.OK
+    assert (end.result_blob_key is not None) is is_away
+    assert end.result == (None if is_away else "x" * size)
+    assert end.result_bytes == size + 2
+    assert len(told) < 2_500
 
 
 @pytest.mark.parametrize("size", [3_900_000, 4_194_304, 9_000_000])

@@ -18,9 +18,9 @@ from psych_runtime import (
 )
 from psych_runtime.testing import EffectLedger, FakeModel, StoreProxy, VirtualClock
 from psych_runtime_core.messages import FinishReason, ToolDefinition
+from psych_runtime_core.ports.claims import Renewed
 from psych_runtime_core.ports.model import ModelCallContext, ModelCapabilities, StreamDone, TextDelta
 from psych_runtime_core.ports.policy import Decision
-from psych_runtime_core.ports.store import Renewed
 from psych_runtime_core.records import PlainCodec
 from psych_runtime_core.spec.limits import Limits
 from tests.e2e.stage import agent, at_work, begun, ended, in_virtual_time, registered, seen, types

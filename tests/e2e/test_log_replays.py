@@ -25,7 +25,8 @@ from psych_runtime.testing.outside import Outside
 from psych_runtime.testing.play import Cast, Pace, PlayedRun, play, played_run
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.model import ModelClient
-from psych_runtime_core.ports.store import RunHeader, Store
+from psych_runtime_core.ports.runs import RunHeader
+from psych_runtime_core.ports.store import Store
 from psych_runtime_core.records import Entry
 from psych_runtime_core.records.turn import ModelCallFinished
 from tests.e2e.random_scenes import scene

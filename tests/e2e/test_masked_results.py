@@ -10,6 +10,7 @@ from psych_runtime.secrets.masks import Masks
 from psych_runtime.tools.output import File, ToolOutput
 from psych_runtime_core.jsonvalue import Json
 from psych_runtime_core.records.tool import ToolCallFinished
+from tests.e2e.kept_results import WithoutBlobs
 from tests.e2e.stage import ACME, at_work, ended, only, registered
 from tests.e2e.test_secrets import FUNCTION, SECRET, asking
 
@@ -68,10 +69,10 @@ async def test_a_result_that_is_not_kept_is_not_searched_and_shows_no_secret(
     store: Store, monkeypatch: pytest.MonkeyPatch, before: int
 ) -> None:
     searched = Searched(monkeypatch)
-    end = await looked(store, "." * before, behind="." * 400_000)
+    end = await looked(WithoutBlobs(store), "." * before, behind="." * 400_000)
     assert end.failure is not None
     assert end.failure.kind == "blob_store_required"
     assert searched == []
     assert end.preview is not None
-    assert (f'"{"." * before}{MASK}' + "." * 2_000).startswith(end.preview)
+    assert (f"{'.' * before}{MASK}" + "." * 2_000).startswith(end.preview)
     assert SECRET[:3] not in end.preview + end.failure.message

@@ -24,7 +24,8 @@ from psych_runtime.testing import EffectLedger, FakeModel, StoreProxy, VirtualCl
 from psych_runtime_core.ids import WorkerId
 from psych_runtime_core.jsonvalue import JsonObject
 from psych_runtime_core.messages import ToolDefinition
-from psych_runtime_core.ports.store import ANY_RUN, Append, ClaimFilter, Claims, Write
+from psych_runtime_core.ports.claims import ANY_RUN, ClaimFilter, Claims
+from psych_runtime_core.ports.writes import Append, Write
 from psych_runtime_core.records.facts import ToolOutcome
 from psych_runtime_core.spec.policies import SuspensionPolicy
 from tests.e2e.stage import SlowStore, agent, at_work, begun, ended, in_virtual_time, registered, results

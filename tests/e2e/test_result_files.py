@@ -15,6 +15,7 @@ from psych_runtime_core.records.tool import ToolCallFinished
 from psych_runtime_core.spec.http_tool import HttpTool
 from psych_runtime_core.spec.model import InputKind
 from psych_runtime_core.spec.tools import CodeTool
+from tests.e2e.kept_results import WithoutBlobs
 from tests.e2e.stage import ACME, at_work, ended, only, registered
 from tests.e2e.test_http_tools import reaching
 
@@ -68,7 +69,7 @@ async def test_what_the_model_does_not_take_is_told_in_words_and_kept(store: Sto
     _, end, model = await drawn(store, lambda: CHART, spec())
     (kept,) = end.attachments
     assert (kept.data, end.media) == (PNG, ())
-    expected = "[file chart.png: image/png, 4 bytes; its content is not shown]"
+    expected = f"[file chart.png: image/png, 4 bytes; its content is not shown, it is kept as {kept.handle}]"
     assert told(model).content == expected
 
 
@@ -89,10 +90,10 @@ async def test_equal_values_with_other_files_are_no_repetition(store: Store) -> 
         ),
     ],
 )
-async def test_a_file_that_no_log_holds_is_an_error_that_says_that_the_tool_ran(
+async def test_without_blobs_a_file_that_no_log_holds_is_an_error_that_says_that_the_tool_ran(
     store: Store, make: Callable[[], object]
 ) -> None:
-    _, end, model = await drawn(store, make, spec())
+    _, end, model = await drawn(WithoutBlobs(store), make, spec())
     assert end.failure is not None
     assert (end.outcome, end.failure.kind, end.attachments) == ("error", "blob_store_required", ())
     assert "did run" in told(model).text

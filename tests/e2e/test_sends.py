@@ -17,7 +17,7 @@ from psych_runtime import (
 )
 from psych_runtime.testing import FakeModel, Scenario, StoreProxy, VirtualClock, crash_everywhere, say
 from psych_runtime_core.messages import UserMessage
-from psych_runtime_core.ports.store import Append, Write
+from psych_runtime_core.ports.writes import Append, Write
 from psych_runtime_core.records.queue import QueueConsumed, QueueEnqueued
 from tests.e2e.scenes import at_turn
 from tests.e2e.stage import agent, at_work, begun, ended, in_virtual_time, only, registered, types

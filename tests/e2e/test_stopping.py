@@ -20,7 +20,7 @@ from psych_runtime import (
     send,
 )
 from psych_runtime.testing import EffectLedger, FakeModel, StoreProxy, VirtualClock
-from psych_runtime_core.ports.store import Append, Write
+from psych_runtime_core.ports.writes import Append, Write
 from psych_runtime_core.records.facts import ToolOutcome
 from psych_runtime_core.spec.limits import Limits
 from tests.e2e.stage import (

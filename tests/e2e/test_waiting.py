@@ -29,7 +29,7 @@ from psych_runtime import (
 from psych_runtime.testing import EffectLedger, FakeModel, StoreProxy
 from psych_runtime_core.jsonvalue import JsonObject
 from psych_runtime_core.messages import ToolDefinition, ToolResultMessage
-from psych_runtime_core.ports.store import Append, Write
+from psych_runtime_core.ports.writes import Append, Write
 from psych_runtime_core.records.facts import ToolOutcome
 from psych_runtime_core.spec.limits import Limits
 from psych_runtime_core.spec.policies import SuspensionPolicy

@@ -27,12 +27,8 @@ from psych_runtime import (
 from psych_runtime.testing import EffectLedger, FakeModel, StoreProxy, VirtualClock
 from psych_runtime_core.jsonvalue import JsonObject
 from psych_runtime_core.messages import ToolDefinition
-from psych_runtime_core.ports.store import (
-    HeaderAction,
-    HeaderChange,
-    Renewed,
-    Write,
-)
+from psych_runtime_core.ports.claims import Renewed
+from psych_runtime_core.ports.writes import HeaderAction, HeaderChange, Write
 from psych_runtime_core.records import encode, stamp
 from psych_runtime_core.records.facts import ToolOutcome
 from psych_runtime_core.records.turn import TurnStarted

@@ -1,23 +1,28 @@
 """The `psych` command, run in this process or in one of its own."""
 
+import contextlib
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jsonschema
 import pytest
 
 from psych_runtime.cli import main
+from psych_runtime.cli.schemas import document_schema
 
 BIN = Path(sys.executable).parent
+PSYCH = str(BIN / "psych")
 # What would change how the command behaves.
 UNSET = (
-    *("PSYCH_STORE_URL", "NO_COLOR", "FORCE_COLOR"),
+    *("PSYCH_STORE_URL", "PSYCH_MODEL", "PSYCH_BASE_URL", "OPENAI_API_KEY", "NO_COLOR", "FORCE_COLOR"),
     *("PYTHONIOENCODING", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"),
 )
 
@@ -30,16 +35,26 @@ class Ended(NamedTuple):
     err: str
 
     def document(self) -> dict[str, Any]:
-        """The one JSON document on stdout."""
-        document: dict[str, Any] = json.loads(self.out)
-        return document
+        """The one JSON document on stdout, which is as it is published."""
+        return checked(json.loads(self.out))
 
     def error(self) -> dict[str, Any]:
         """What the one JSON document on stderr says of an error."""
-        document = json.loads(self.err)
+        document = checked(json.loads(self.err))
         assert document["schema"] == "psych.error/1"
         error: dict[str, Any] = document["error"]
         return error
+
+
+def checked(document: dict[str, Any]) -> dict[str, Any]:
+    """A document that fits its published schema and has no key beside."""
+    schema = published(document["schema"])
+    jsonschema.validate(document, schema)
+    assert document.keys() == schema["properties"].keys()
+    return document
+
+
+published = cache(document_schema)
 
 
 class Psych:
@@ -62,7 +77,11 @@ def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def run(
-    command: Sequence[str] | str, *, cwd: Path | None = None, env: Mapping[str, str] | None = None
+    command: Sequence[str] | str,
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    seconds: float = 60,
 ) -> Ended:
     """Run a program, or a line of shell, to its end."""
     done = subprocess.run(
@@ -73,16 +92,30 @@ def run(
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=seconds,
     )
     return Ended(done.returncode, done.stdout, done.stderr)
 
 
-@contextmanager
+def on_a_terminal(*arguments: str, **changes: str) -> bytes:
+    """What the command prints on a terminal."""
+    ours, its = pty.openpty()
+    process = subprocess.Popen([PSYCH, *arguments], stdout=its, env=environment({"TERM": "xterm", **changes}))
+    os.close(its)
+    printed = b""
+    with contextlib.suppress(OSError):  # how Linux says that the other end was closed
+        while part := os.read(ours, 65_536):
+            printed += part
+    os.close(ours)
+    assert process.wait() == 0
+    return printed
+
+
+@contextlib.contextmanager
 def going_on(*arguments: str) -> Generator[subprocess.Popen[str]]:
     """The command in a process that is still at it; it is ended when the block is left."""
     with subprocess.Popen(
-        [str(BIN / "psych"), *arguments],
+        [PSYCH, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -1,10 +1,6 @@
 """What holds for every verb: streams, flags, errors and how it ends."""
 
-import contextlib
-import os
-import pty
 import signal
-import subprocess
 import sys
 import time
 from importlib import metadata
@@ -22,10 +18,11 @@ from psych_runtime_core.errors import (
     StoreUnavailable,
     VersionNotFound,
 )
-from tests.kit.command import BIN, Psych, environment, going_on, read_rest, read_until, run
+from tests.kit.command import BIN, Psych, going_on, on_a_terminal, read_rest, read_until, run
 from tests.kit.shop import Shop
 
 VERSION = metadata.version("psych-runtime")
+VERBS = ", ".join(map(repr, ("new", "skills", "doctor", "runs", "show", "log", "stats", "migrate")))
 
 
 def test_it_says_its_version(psych: Psych) -> None:
@@ -60,7 +57,7 @@ def test_a_verb_that_there_is_not_is_a_fault_of_usage(psych: Psych, verb: str) -
     ended = psych(verb, "run_1")
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.splitlines() == [
-        f"psych: argument VERB: invalid choice: '{verb}' (choose from 'new', 'show')",
+        f"psych: argument VERB: invalid choice: '{verb}' (choose from {VERBS})",
         "try: psych --help",
     ]
 
@@ -81,6 +78,15 @@ def test_a_wrong_command_line_names_the_help_that_helps(
     ended = psych(*arguments)
     assert ended.code == 2
     assert ended.err.splitlines()[1] == f"try: {help_of} --help"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "code"), [("0", 2), ("0.001", 1), ("86400", 1), ("86400.5", 2), ("-1", 2), ("nan", 2)]
+)
+def test_seconds_are_over_none_and_a_day_at_most(psych: Psych, seconds: str, code: int) -> None:
+    ended = psych("runs", "--store", "oracle:", "--timeout", seconds)
+    assert ended.code == code
+    assert ("is no number of seconds over 0, to 86400" in ended.err) == (code == 2)
 
 
 @pytest.mark.parametrize("arguments", [["--json", "show", "nobody"], ["show", "nobody", "--json"]])
@@ -201,22 +207,6 @@ def test_no_encoding_makes_it_fail(shop: Shop) -> None:
     )
     assert (ended.code, ended.err) == (0, "")
     assert "\\xe9\\xe9" in ended.out
-
-
-def on_a_terminal(*arguments: str, **changes: str) -> bytes:
-    """What the command prints on a terminal."""
-    ours, its = pty.openpty()
-    process = subprocess.Popen(
-        [str(BIN / "psych"), *arguments], stdout=its, env=environment({"TERM": "xterm", **changes})
-    )
-    os.close(its)
-    printed = b""
-    with contextlib.suppress(OSError):  # how Linux says that the other end was closed
-        while part := os.read(ours, 65_536):
-            printed += part
-    os.close(ours)
-    assert process.wait() == 0
-    return printed
 
 
 def test_state_words_are_coloured_on_a_terminal_alone(shop: Shop) -> None:

@@ -1,9 +1,11 @@
 """`psych new`: which names it takes, what it writes, and when it writes nothing."""
 
+import errno
+import os
 import shlex
 import sys
 from collections.abc import Callable
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -17,7 +19,7 @@ from psych_runtime.cli.placing import place
 from psych_runtime.cli.rendering import render, template_names
 from tests.kit.command import Psych, run
 
-PLAIN = {PurePosixPath("main.py"): b"print(1)\n", PurePosixPath("demo/agent.py"): b"x = 1\n"}
+PLAIN = {"main.py": b"print(1)\n", "demo/agent.py": b"x = 1\n"}
 
 
 @pytest.fixture(autouse=True)
@@ -90,7 +92,7 @@ def test_a_file_or_a_folder_in_the_way_is_left_alone(psych: Psych, tmp_path: Pat
 def test_a_template_that_there_is_not_names_those_there_are(psych: Psych, tmp_path: Path) -> None:
     ended = psych("new", "demo", "--template", "../minimal")
     assert ended.code == 2
-    assert ended.err.splitlines()[1] == "try: --template with one of: minimal"
+    assert ended.err.splitlines()[1] == "try: --template with one of: adapter, minimal"
     assert not list(tmp_path.iterdir())
 
 
@@ -179,7 +181,7 @@ def test_a_full_disk_leaves_everything_as_it_was(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, exists: bool, number: int
 ) -> None:
     if exists:
-        place({PurePosixPath("main.py"): b"old\n"}, tmp_path / "demo", force=False)
+        place({"main.py": b"old\n"}, tmp_path / "demo", force=False)
     before, write, writes = written(tmp_path), Path.write_bytes, 0
 
     def write_some(path: Path, content: bytes) -> int:
@@ -194,7 +196,7 @@ def test_a_full_disk_leaves_everything_as_it_was(
     with pytest.raises(DiskFull):
         place(PLAIN, tmp_path / "demo", force=True)
     assert written(tmp_path) == before
-    assert not list(tmp_path.rglob(".psych-new-*"))
+    assert not list(tmp_path.rglob(".psych-*"))
 
 
 @pytest.mark.parametrize(
@@ -247,3 +249,34 @@ def test_a_link_to_a_file_elsewhere_is_replaced_and_that_file_left_alone(tmp_pat
     place(PLAIN, tmp_path / "demo", force=True)
     assert (tmp_path / "precious").read_text() == "mine"
     assert (tmp_path / "demo" / "main.py").read_text() == "print(1)\n"
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["with links", "without"])
+def test_a_file_that_appears_meanwhile_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    demo = tmp_path / "demo"
+    demo.mkdir()
+    linked = os.link
+
+    def link(staged: Path, target: Path) -> None:
+        (demo / "main.py").write_text("theirs")
+        if not links:
+            raise PermissionError(errno.EPERM, "no links here")
+        linked(staged, target)
+
+    monkeypatch.setattr(os, "link", link)
+    with pytest.raises(FileExistsError):
+        place({"main.py": b"ours"}, demo, force=False)
+    assert written(demo) == {"main.py": "theirs"}
+    assert not list(tmp_path.rglob(".psych-*"))
+
+
+def test_a_file_system_without_links_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def link(_staged: Path, _target: Path) -> None:
+        raise PermissionError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(os, "link", link)
+    (tmp_path / "demo").mkdir()
+    place(PLAIN, tmp_path / "demo", force=False)
+    assert len(written(tmp_path / "demo")) == len(PLAIN)

@@ -119,9 +119,10 @@ def test_json_is_one_document_with_the_four_views(psych: Psych, shop: Shop) -> N
     ended = psych("show", shop.done, "--store", shop.url, "--json")
     document = ended.document()
     assert (ended.code, ended.err) == (0, "")
-    assert list(document) == ["schema", "status", "answer", "thread", "report"]
+    assert list(document) == ["schema", "status", "answer", "thread", "report", "records", "children"]
     assert document["schema"] == "psych.run/1"
-    assert document == {"schema": "psych.run/1", **asyncio.run(views(shop.url, shop.done))}
+    told = asyncio.run(views(shop.url, shop.done))
+    assert document == {"schema": "psych.run/1", **told, "records": None, "children": None}
     assert document["report"]["totals"]["cost"] is None
 
 
@@ -195,7 +196,7 @@ def test_a_store_that_cannot_be_read_is_told_and_left_alone(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        pytest.param([" "], "run_id: ", id="RUN"),
+        pytest.param([" "], "RUN: ", id="RUN"),
         pytest.param(["run_1", "--tenant", "a\nb"], "control characters", id="--tenant"),
     ],
 )
@@ -217,7 +218,7 @@ def test_a_store_that_does_not_answer_in_time_is_unreachable(
     psych: Psych, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @asynccontextmanager
-    async def silent(url: str, *, read_only: bool) -> AsyncGenerator[None]:
+    async def silent(url: str, **given: object) -> AsyncGenerator[None]:
         await asyncio.Event().wait()
         yield
 

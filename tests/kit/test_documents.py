@@ -1,6 +1,9 @@
 """The documents say what is so: their blocks run, their tables are the code's, their links lead somewhere."""
 
+import json
 import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,29 +15,46 @@ from tests.kit.command import run
 
 README = ROOT / "README.md"
 DOCUMENTS = [ROOT / path for path in files() if path.suffix == ".md" and path.parts[0] != "templates"]
-EVERY = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+
+
+def of_each(documents: Sequence[Path]) -> pytest.MarkDecorator:
+    """Once a document."""
+    return pytest.mark.parametrize("document", documents, ids=lambda path: str(path.relative_to(ROOT)))
+
+
+EVERY = of_each(DOCUMENTS)
+PASTED = of_each([each for each in DOCUMENTS if "`python -m asyncio`" in each.read_text()])
 
 # What differs from one demo to the next.
 CHANCE = re.compile(r"(?<=run_)[0-9a-f]{36}|(?<=psych-demo-)\w+")
-# Those build, and install what others wrote.
-ELSEWHERE = {
-    "python3 -m venv venv && . venv/bin/activate",
-    "make wheels",
-    "pip install --no-deps --require-hashes --requirement dist/locked.txt",
+# What is not run is read, or drawn.
+PARSED: Mapping[str, Callable[[str], object]] = {
+    "json": json.loads,
+    "toml": tomllib.loads,
+    "text": str,
+    "mermaid": str,
 }
 
 
 @EVERY
-def test_every_python_block_prints_what_is_said(
+def test_every_block_prints_what_is_said(
     document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for block, said, printed in snippets.python(document):
-        assert snippets.agree(said, printed), f"{document.name}:{block.line}: {printed}"
+    # The commands of the README build, install and take the demo: their tests stand below.
+    for played in snippets.play(document, tmp_path, commands=document != README):
+        assert played.agrees, f"{document}:{played.place.line}: {played.printed}"
 
 
 @EVERY
-def test_every_python_block_can_be_pasted_line_by_line(document: Path) -> None:
+def test_every_other_block_can_be_read(document: Path) -> None:
+    for block in snippets.blocks(document):
+        if block.language not in {"python", "console"}:
+            PARSED[block.language](block.text)
+
+
+@PASTED
+def test_every_python_block_can_be_pasted_where_its_page_says(document: Path) -> None:
     """But for suites: those are for a file that pytest collects."""
     typed = [each for each in snippets.blocks(document) if each.language == "python"]
     torn = {each.line: snippets.torn(each) for each in typed if "class Test" not in each.text}
@@ -58,7 +78,7 @@ def test_the_readme_shows_what_the_demo_prints() -> None:
 
 
 def test_every_other_command_of_the_readme_prints_what_is_said(tmp_path: Path) -> None:
-    rest = [step for step in snippets.steps(README) if step.command not in {"make demo", *ELSEWHERE}]
+    rest = [step for step in snippets.steps(README) if step.command not in {"make demo", *snippets.ELSEWHERE}]
     install, *others = sorted(rest, key=lambda step: not step.command.startswith("pip install"))
     assert install.command == (
         f"pip install --no-index --find-links dist 'psych-runtime[sqlite]=={version()}'"

@@ -6,22 +6,25 @@ from typing import Any
 
 import pytest
 
+from psych_runtime.testing.clock import START
+from psych_runtime_contract.store.scenes import (
+    PROGRESS,
+    RUN,
+    SETTLE,
+    WAKE,
+    WORKER,
+    admission,
+    appending,
+    batch,
+    rest,
+)
 from psych_runtime_core.errors import EntryTooLarge
 from psych_runtime_core.ids import RunId, VersionHash
 from psych_runtime_core.ports.checks import SEAL_BYTES, check_commit, check_version
-from psych_runtime_core.ports.store import (
-    Admit,
-    Append,
-    HeaderAction,
-    HeaderChange,
-    HeaderFacts,
-    Lease,
-    Write,
-)
+from psych_runtime_core.ports.runs import HeaderFacts, Lease
+from psych_runtime_core.ports.writes import Admit, Append, HeaderAction, HeaderChange, Write
 from psych_runtime_core.records import MAX_BODY_BYTES, MAX_COMMIT_BYTES
 from psych_runtime_core.records.facts import TerminalState
-from tests.stores.suite.clock import START
-from tests.stores.suite.scenes import PROGRESS, RUN, SETTLE, WAKE, WORKER, admission, appending, batch, rest
 
 LEASE = Lease(RUN, WORKER, 1, START + timedelta(seconds=30))
 NAIVE = START.replace(tzinfo=None)
@@ -87,10 +90,22 @@ MALFORMED: dict[str, tuple[Write, str]] = {
     "an end before the last entry": (with_last(ENDED_TWICE, seq=3), "run_settled"),
     "an empty admission": (replace(admission(), entries=()), "has entries"),
     "an admission with another head": (with_header(head=append().head), "last entry"),
-    "an admission with an epoch": (with_header(epoch=1), "not claimed"),
-    "an admission with a lease": (with_header(lease=LEASE), "not claimed"),
-    "an admission with a crash": (with_header(crashes=1), "not claimed"),
-    "an admission that is settled": (with_header(terminal=FAILED), "not settled"),
+    "an admission with an epoch that is ready": (with_header(epoch=1), "waits to be woken"),
+    "an admission with a lease": (with_header(lease=LEASE), "nobody's"),
+    "an admission that is erased": (with_header(erased=True), "not erased"),
+    "an admission that ended at no time": (with_header(terminal=FAILED), "an instant"),
+    "an admission that ended, and is ready": (
+        with_header(terminal=FAILED, settled_at=START),
+        "waits to be woken",
+    ),
+    "an admission that ended, whose log did not": (
+        with_header(terminal=FAILED, settled_at=START, ready_at=None),
+        "run_settled",
+    ),
+    "an admission of a later epoch than its header": (
+        replace(admission(), entries=(replace(admission().entries[0], epoch=2),)),
+        "an entry's 2",
+    ),
 }
 
 

@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from psych_runtime.testing.clock import START
+from psych_runtime_contract.store.scenes import OTHER_WORKER, RUN, WORKER, admission
 from psych_runtime_core.ports.header import TRANSITIONS, Move, Operation
-from psych_runtime_core.ports.store import Lease, RunHeader, RunState
+from psych_runtime_core.ports.runs import Lease, RunHeader, RunState
 from psych_runtime_core.records.facts import TerminalState
-from tests.stores.suite.clock import START
-from tests.stores.suite.scenes import OTHER_WORKER, RUN, WORKER, admission
 
 NOW = START + timedelta(seconds=100)
 BEFORE, AFTER = NOW - timedelta(seconds=1), NOW + timedelta(seconds=1)

@@ -1,12 +1,21 @@
 """The in-memory store does what every store does."""
 
+from collections.abc import AsyncGenerator
+
 import pytest
 
+from psych_runtime.testing.clock import FakeClock
+from psych_runtime_contract.store import Caps, StoreContract
+from psych_runtime_contract.store.schedules import EVERY_SCHEDULE
+from psych_runtime_core.ports.store import Store
 from psych_runtime_memory import InMemoryStore
-from tests.stores.suite import OpenStore, StoreSuite
 
 
-class TestInMemoryStore(StoreSuite):
+class TestInMemoryStore(StoreContract):
+    caps = Caps(durable=False, handles=False)
+    schedules = EVERY_SCHEDULE
+
     @pytest.fixture
-    def open_store(self) -> OpenStore:
-        return lambda clock: InMemoryStore(clock=clock)
+    async def store(self) -> AsyncGenerator[Store]:
+        async with InMemoryStore(clock=FakeClock()) as store:
+            yield store

@@ -40,6 +40,11 @@ GAVE_UP = ToolFailure(kind="force_settled", message="left alone")
 LENGTH: Fields = {"finish_reason": FinishReason.LENGTH}
 REFUSAL: Fields = {"finish_reason": FinishReason.REFUSAL, "usage": None}
 PROBED: Fields = {"probe": True, "safe_to_retry": False}
+OFFLOADED: Fields = {
+    "result_handle": "res_1",
+    "result_blob_key": "call.1",
+    "result_content_type": "application/json",
+}
 RETRIED: Fields = {"safe_to_retry": True}
 STOP: Fields = {"next": "stop"}
 EDITED: Fields = {"arguments": {"n": 9}, "arguments_digest": "c" * 64}
@@ -68,6 +73,7 @@ VERBS: dict[str, Verb] = {
     "tool_call_started probe": lambda p, n, f: p.tool_started(n, **{**PROBED, **f}),
     "tool_call_started retry": lambda p, n, f: p.tool_started(n, **{**RETRIED, **f}),
     "tool_call_finished ok": lambda p, n, f: p.tool_finished(n, 1, **f),
+    "tool_call_finished offloaded": lambda p, n, f: p.tool_finished(n, **{**OFFLOADED, **f}),
     "tool_call_finished error": lambda p, n, f: p.tool_finished(n, outcome="error", **f),
     "tool_call_finished aborted": lambda p, n, f: p.tool_finished(n, outcome="aborted", **f),
     "tool_call_finished unknown": lambda p, n, f: p.tool_finished(n, outcome="unknown", **f),

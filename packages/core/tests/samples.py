@@ -179,6 +179,7 @@ _FULL: tuple[Record, ...] = (
         recovered=True,
         answer_digest=A,
         preview="{…",
+        result_handle="res_1",
         result_bytes=70,
         attachments=(
             ResultAttachment(
@@ -276,5 +277,26 @@ _BARE: tuple[Record, ...] = (
     QueueConsumed(entry_id="qe_1", turn=1),
 )
 
+# What no record holds beside a result of its own.
+_OFFLOADED = ToolCallFinished(
+    call_id=CALL,
+    tool="pay",
+    turn=2,
+    outcome=ToolOutcome.OK,
+    answer_digest=A,
+    preview="{…",
+    result_handle="res_1",
+    result_bytes=400_000,
+    result_blob_key="call_1.3",
+    result_content_type="application/json",
+    media=(
+        FilePart(
+            media=Media(media_type="application/pdf", blob_key="call_1.3.0", size_bytes=9, sha256=B),
+            name="a.pdf",
+        ),
+    ),
+)
+
 FULL: dict[str, Record] = {record.type: _stamped(record) for record in _FULL}
 BARE: dict[str, Record] = {record.type: _stamped(record) for record in _BARE}
+OFFLOADED: dict[str, Record] = {_OFFLOADED.type: _stamped(_OFFLOADED)}

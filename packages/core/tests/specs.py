@@ -78,6 +78,7 @@ limits = some_of(
     max_turns=st.integers(1, 10_000),
     deadline_seconds=seconds,
     failure_streak_threshold=st.integers(1, 6),
+    large_result_bytes=st.integers(1, 16_777_216),
     stream_idle_seconds=st.floats(0, 3_600),
 )
 models = some_of(

@@ -159,19 +159,23 @@ def _attachments(draw: st.DrawFn) -> f.ResultAttachment:
 def _finished_calls(draw: st.DrawFn) -> ToolCallFinished:
     outcome = draw(st.sampled_from(f.ToolOutcome))
     failed = outcome in {f.ToolOutcome.ERROR, f.ToolOutcome.REFUSED}
+    offloaded = draw(flags)
     return ToolCallFinished(
         call_id=ToolCallId("call_1"),
         tool=draw(texts),
         turn=draw(numbers),
         outcome=outcome,
-        result=draw(values),
+        result=None if offloaded else draw(values),
         failure=draw(failures) if failed else None,
         duration_seconds=draw(seconds),
         recovered=draw(flags),
         answer_digest=draw(digests) if outcome in ANSWERED else None,
         preview=draw(maybe(texts)),
+        result_handle=draw(maybe(names.map("res_{}".format).filter(lambda handle: len(handle) <= 256))),
         result_bytes=draw(numbers),
-        attachments=draw(st.lists(_attachments(), max_size=3).map(tuple)),
+        result_blob_key="call_1.1" if offloaded else None,
+        result_content_type="application/json" if offloaded else None,
+        attachments=draw(st.lists(_attachments(), max_size=3, unique_by=lambda file: file.handle).map(tuple)),
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from packages.core.tests.samples import BARE, FULL, RUN, SCOPE
+from packages.core.tests.samples import BARE, FULL, OFFLOADED, RUN, SCOPE
 from psych_runtime_core.records import GENESIS, Entry, PlainCodec, Record, decode, encode
 from psych_runtime_core.records.entry import chain
 from psych_runtime_core.records.record import RECORD_CLASSES
@@ -14,7 +14,7 @@ from psych_runtime_core.records.record import RECORD_CLASSES
 GOLDEN = Path(__file__).parent / "golden" / "records"
 SAMPLES = {
     f"{name}.{kind}": record
-    for kind, group in (("full", FULL), ("bare", BARE))
+    for kind, group in (("full", FULL), ("bare", BARE), ("offloaded", OFFLOADED))
     for name, record in group.items()
 }
 cases = pytest.mark.parametrize("name", SAMPLES)
@@ -49,4 +49,7 @@ def test_the_full_sample_says_every_field(record: Record) -> None:
 
 
 # Fields that exclude what the sample says.
-NOT_TOGETHER = {"resumed": ("cause",), "tool_call_finished": ("failure",)}
+NOT_TOGETHER = {
+    "resumed": ("cause",),
+    "tool_call_finished": ("failure", "result_blob_key", "result_content_type"),
+}

@@ -46,6 +46,7 @@ BOUNDS: list[tuple[str, Any, Any, Any, Any]] = [
     ("limits/repeat_call_hard_stop", 3, 200, 2, 201),
     ("limits/failure_streak_threshold", 1, 6, 0, 101),
     ("limits/repeat_call_threshold", 1, 6, 0, 101),
+    ("limits/large_result_bytes", 1, 16_777_216, 0, 16_777_217),
     ("limits/stream_idle_seconds", 0, 3_600, -LEAST, 3_600.1),
     ("suspension/approval_expires_seconds", LEAST, 31_536_000, 0, 31_536_000.1),
     ("model/temperature", 0, 2, -LEAST, 2.1),

@@ -23,8 +23,11 @@ from packages.core.tests.logs import (
 )
 from psych_runtime.testing.clock import START
 from psych_runtime.testing.log_builder import LogBuilder
+from psych_runtime_core.ids import blob_name
 from psych_runtime_core.messages import FinishReason
-from psych_runtime_core.records.facts import FailureKind, Sent, ToolFailure
+from psych_runtime_core.records.facts import FailureKind, ResultAttachment, Sent, ToolFailure
+from psych_runtime_core.state.fold import facts_of
+from psych_runtime_core.state.handles import Handle
 from psych_runtime_core.state.lane import TALLIES_KEPT, WITHDRAWN, LaneState, Repeat, Streak
 from psych_runtime_core.state.meter import Meter
 from psych_runtime_core.state.run import RunStateView
@@ -353,6 +356,31 @@ def test_a_call_left_alone_makes_the_run_given_up() -> None:
     assert started().tool_finished(outcome="unknown", failure=named).state().gave_up
     assert not started().tool_finished(outcome="error", failure=named).state().gave_up
     assert not started().tool_finished(outcome="unknown").state().gave_up
+
+
+def test_what_can_be_read_on_is_found_by_its_handle() -> None:
+    whole = started().tool_finished(0, [1], result_handle="res_1", result_bytes=3).state()
+    call_id = next(iter(whole.handles.values())).call_id
+    assert whole.handles == {"res_1": Handle(whole.head_seq, call_id, 3, None)}
+    assert not facts_of(whole).blobs
+    kept: Any = {"name": "a", "content_type": "a/b", "size_bytes": 9, "observed_bytes": 9}
+    files = (
+        ResultAttachment(handle="out_0", stored="preview_only", **kept),
+        ResultAttachment(handle="out_1", stored="blob", **kept),
+    )
+    log = started().tool_finished(0, attachments=files)
+    assert log.state().handles == {
+        "out_1": Handle(log.state().head_seq, call_id, 9, blob_name(call_id, log.state().epoch, 1))
+    }
+    assert facts_of(log.state()).blobs
+
+
+def test_a_run_has_blobs_from_the_first_record_on_that_names_one() -> None:
+    away: Any = {"result_blob_key": "call.1", "result_content_type": "application/json"}
+    log = started().tool_finished(0, result_handle="res_1", result_bytes=9, **away)
+    assert log.state().handles["res_1"].blob_key == "call.1"
+    assert facts_of(log.state()).blobs
+    assert facts_of(log.turn().state()).blobs
 
 
 def test_a_call_of_a_dead_attempt_dangles() -> None:

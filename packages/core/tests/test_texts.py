@@ -55,7 +55,7 @@ def file(name: str, data: bytes, content_type: str, slot: int) -> ResultAttachme
 FILES = (file("chart.png", b"\x89PNG", "image/png", 0), file("log.txt", b"lines", "text/plain", 1))
 TOLD = (
     "[file chart.png: image/png, 4 bytes]",
-    "[file log.txt: text/plain, 5 bytes; its content is not shown]",
+    f"[file log.txt: text/plain, 5 bytes; its content is not shown, it is kept as {FILES[1].handle}]",
 )
 
 
@@ -70,6 +70,15 @@ TOLD = (
 def test_files_of_a_result_are_told_by_name_type_and_size(result: Any, lines: tuple[str, ...]) -> None:
     told = finished(ToolOutcome.OK, result).model_copy(update={"attachments": FILES, "media": (PICTURE,)})
     assert text_of_result(told) == "\n".join(lines)
+
+
+def test_a_large_result_is_told_by_size_handle_and_beginning() -> None:
+    kept: Any = {"result_handle": "res_1", "result_bytes": 40_000, "preview": "[1,2"}
+    text = text_of_result(finished(ToolOutcome.OK, [1, 2, 3]).model_copy(update=kept))
+    assert "40000 bytes" in text
+    assert "kept whole as res_1: read on with read_tool_output" in text
+    assert text.endswith("It begins:\n[1,2")
+    assert "3" not in text
 
 
 def finished(outcome: ToolOutcome, result: Any = None, message: str | None = None) -> ToolCallFinished:

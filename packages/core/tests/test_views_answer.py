@@ -123,6 +123,7 @@ def test_a_call_shows_what_ran_and_what_came_of_it() -> None:
         outcome=ToolOutcome.ERROR,
         result=None,
         preview=None,
+        result_handle=None,
         failure_message="because of ValueError",
         duration_seconds=2.5,
         started_at=at(6),

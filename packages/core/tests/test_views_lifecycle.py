@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from packages.core.tests.stories import Story, because, begun
+from psych_runtime_core.ports.runs import SETTLED_LIFECYCLE, Lifecycle
 from psych_runtime_core.records.facts import TerminalState
-from psych_runtime_core.views.lifecycle import SETTLED_LIFECYCLE, Lifecycle, lifecycle_of
+from psych_runtime_core.views.lifecycle import lifecycle_of
 
 
 def waiting() -> Story:

@@ -20,10 +20,10 @@ from packages.core.tests.stories import (
 )
 from psych_runtime_core.ids import WorkerId
 from psych_runtime_core.messages import ToolClass
+from psych_runtime_core.ports.runs import Lifecycle
 from psych_runtime_core.records.facts import TerminalState
 from psych_runtime_core.scope import Scope
 from psych_runtime_core.usage import Usage
-from psych_runtime_core.views.lifecycle import Lifecycle
 from psych_runtime_core.views.status import PendingApproval, status_of
 
 

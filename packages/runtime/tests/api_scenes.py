@@ -32,7 +32,7 @@ from psych_runtime import (
     send,
 )
 from psych_runtime.testing import FakeClock, LogBuilder
-from psych_runtime_core.ports.store import UNCHANGED, HeaderAction
+from psych_runtime_core.ports.writes import UNCHANGED, HeaderAction, Write
 from psych_runtime_core.records.run import RunSettled
 from psych_runtime_core.state.fold import apply, empty, facts_of
 
@@ -137,16 +137,9 @@ class CountingStore(InMemoryStore):
         self.entries_read += len(page)
         return page
 
-    async def append(
-        self,
-        run_id: RunId,
-        after: Head,
-        entries: Sequence[Entry],
-        change: HeaderChange = UNCHANGED,
-        lease: Lease | None = None,
-    ) -> Head:
-        self.calls["append"] += 1
-        return await super().append(run_id, after, entries, change, lease)
+    async def commit(self, writes: Sequence[Write]) -> tuple[Head, ...]:
+        self.calls["commit"] += 1
+        return await super().commit(writes)
 
     async def admit(self, header: RunHeader, entries: Sequence[Entry]) -> RunId:
         self.calls["admit"] += 1

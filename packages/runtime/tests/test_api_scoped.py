@@ -23,10 +23,16 @@ from psych_runtime import (
     Answer,
     Append,
     IdempotencyConflict,
+    KeyValue,
+    KvKey,
     Lease,
+    LiveChannel,
+    LiveChunk,
     QueueEnqueued,
     RunId,
     RunNotFound,
+    RunQuery,
+    RunState,
     Scope,
     Store,
     StoreError,
@@ -49,7 +55,7 @@ from psych_runtime import (
     thread,
     verify,
 )
-from psych_runtime.testing import FakeClock, LogBuilder
+from psych_runtime.testing import FakeClock, LogBuilder, StoreProxy
 
 Act = Callable[..., Awaitable[object]]
 
@@ -93,53 +99,171 @@ CALLS: list[Act] = [
 ]
 
 
-async def port_read(store: Store, run_id: RunId) -> object:
-    return await store.read(run_id)
+# Every port method, asked for another tenant's things. What names a Run is refused by its id.
+Ask = Callable[[Store, RunId], Awaitable[object]]
+ACMES = RunQuery(tenant="acme")
+KEY = KvKey("acme", "space", "name")
 
 
-async def port_get_run(store: Store, run_id: RunId) -> object:
-    return await store.get_run(run_id)
-
-
-async def port_append(store: Store, run_id: RunId) -> object:
-    entry = LogBuilder(run_id).admitted().enqueued().entries()[1]
-    return await store.append(run_id, LogBuilder(run_id).admitted().entries()[0].head, [entry])
-
-
-async def port_commit(store: Store, run_id: RunId) -> object:
-    first, entry = LogBuilder(run_id).admitted().enqueued().entries()
-    return await store.commit([Append(run_id, first.head, (entry,))])
-
-
-async def port_renew(store: Store, run_id: RunId) -> object:
-    return await store.renew([lease(run_id)])
-
-
-async def port_release(store: Store, run_id: RunId) -> None:
-    await store.release(lease(run_id))
-
-
-async def port_changes(store: Store, run_id: RunId) -> object:
+async def watched(store: Store, run_id: RunId) -> object:
     async with store.changes([run_id]) as watch:
         return watch
 
 
-async def port_follow(store: Store, run_id: RunId) -> object:
+async def followed(store: Store, run_id: RunId) -> object:
     async with store.changes() as watch:
         watch.follow(run_id)
         return await watch.wait(0)
 
 
-PORT: list[Act] = [
-    port_read,
-    port_get_run,
-    port_append,
-    port_commit,
-    port_renew,
-    port_release,
-    port_changes,
-    port_follow,
-]
+async def live_text(store: Store, run_id: RunId) -> object:
+    async with store.live.follow(run_id) as chunks:
+        return chunks
+
+
+def appended(run_id: RunId) -> Append:
+    first, entry = LogBuilder(run_id).admitted().enqueued().entries()
+    return Append(run_id, first.head, (entry,))
+
+
+def chunk(run_id: RunId) -> LiveChunk:
+    return LiveChunk(run_id, "", 3, 1, False, 0, 2, b"hi")
+
+
+def values(store: Store) -> KeyValue:
+    assert store.kv is not None
+    return store.kv
+
+
+BY_RUN: dict[str, Ask] = {
+    "read": lambda store, run_id: store.read(run_id),
+    "get_run": lambda store, run_id: store.get_run(run_id),
+    "append": lambda store, run_id: store.append(run_id, appended(run_id).after, appended(run_id).entries),
+    "commit": lambda store, run_id: store.commit([appended(run_id)]),
+    "renew": lambda store, run_id: store.renew([lease(run_id)]),
+    "release": lambda store, run_id: store.release(lease(run_id)),
+    "changes": watched,
+    "changes.follow": followed,
+    "live.publish": lambda store, run_id: store.live.publish([chunk(run_id)]),
+    "live.follow": live_text,
+    "live.clear": lambda store, run_id: store.live.clear(run_id),
+}
+BY_TENANT: dict[str, Ask] = {
+    "admit": lambda store, run_id: store.admit(theirs(run_id).header(), theirs(run_id).entries()),
+    "find_runs": lambda store, _: store.find_runs(ACMES),
+    "purge": lambda store, _: store.purge(ACMES),
+    "erase": lambda store, _: store.erase(ACMES),
+    "stats": lambda store, _: store.stats(tenant="acme"),
+    "kv.get": lambda store, _: values(store).get(KEY),
+    "kv.put": lambda store, _: values(store).put(KEY, b"mine"),
+    "kv.delete": lambda store, _: values(store).delete(KEY),
+    "kv.list": lambda store, _: values(store).list("acme", "space"),
+    "kv.clear": lambda store, _: values(store).clear("acme", "space"),
+}
+# For nobody, or for everybody: neither reaches what is a tenant's.
+REFUSED: dict[str, Ask] = {
+    "claim": lambda store, _: store.claim(WorkerId("w")),
+    "migrate": lambda store, _: store.migrate(),
+}
+OPEN = {"codec", "clock", "put_version", "get_version", "check", "close"}
+
+
+def theirs(run_id: RunId) -> LogBuilder:
+    return LogBuilder(run_id, scope=ACME, version_hash=VERSION.hash).admitted()
+
+
+def members(protocol: type) -> set[str]:
+    return {name for name in vars(protocol) if not name.startswith("_")}
+
+
+def test_every_port_method_is_asked() -> None:
+    asked = {*BY_RUN, *BY_TENANT, *REFUSED}
+    assert members(Store) == {name.partition(".")[0] for name in asked} | OPEN
+    assert members(KeyValue) == {name[3:] for name in asked if name.startswith("kv.")}
+    assert members(LiveChannel) == {name[5:] for name in asked if name.startswith("live.")}
+
+
+@pytest.mark.parametrize("name", BY_TENANT)
+async def test_a_scoped_store_refuses_what_is_another_tenants(name: str) -> None:
+    store = CountingStore()
+    await stored(store, asking("refund"))
+    await store.kv.put(KEY, b"theirs")
+    store.calls.clear()
+    with pytest.raises(AccessDenied) as denied:
+        await BY_TENANT[name](scoped(store, RIVAL), RunId("run_new"))
+    assert "acme" not in str(denied.value)
+    assert not store.calls
+    found = await store.kv.get(KEY)
+    assert found is not None
+    assert found.value == b"theirs"
+    assert not (await store.get_run(RUN)).erased
+
+
+@pytest.mark.parametrize("name", REFUSED)
+async def test_a_scoped_store_claims_nothing_and_is_not_migrated(name: str) -> None:
+    with pytest.raises(StoreError, match="scoped"):
+        await REFUSED[name](scoped(CountingStore(), ACME), RUN)
+
+
+async def test_a_scoped_store_finds_counts_and_removes_its_tenants_runs_alone() -> None:
+    store = CountingStore()
+    mine = (await dispatch(store, SPEC, ACME)).run_id
+    await dispatch(store, SPEC, RIVAL)
+    for scope in (ACME, RIVAL):
+        run = LogBuilder(f"run_{scope.tenant}", scope=scope, version_hash=VERSION.hash).admitted()
+        await run.attempt().abort().settled().store(store)
+    view, settled = scoped(store, ACME), RunQuery(states=frozenset({RunState.SETTLED}))
+    assert {header.run_id for header in (await view.find_runs(RunQuery())).items} == {mine, "run_acme"}
+    assert {header.run_id for header in (await view.find_runs(ACMES)).items} == {mine, "run_acme"}
+    stats = await view.stats()
+    assert (stats.ready, [each.tenant for each in stats.tenants]) == (1, ["acme"])
+    assert await view.erase(settled) == 1
+    assert not (await store.get_run(RunId("run_rival"))).erased
+    assert [header.run_id for header in await view.purge(settled)] == ["run_acme"]
+    assert (await store.get_run(RunId("run_rival"))).terminal is not None
+
+
+async def test_a_page_of_a_scoped_store_goes_on_where_it_ended() -> None:
+    store = CountingStore()
+    made = {(await dispatch(store, SPEC, ACME)).run_id for _ in range(3)}
+    view, query = scoped(store, ACME), RunQuery(limit=2)
+    first = await view.find_runs(query)
+    rest = await view.find_runs(query, first.cursor)
+    assert {header.run_id for header in (*first.items, *rest.items)} == made
+
+
+@pytest.mark.parametrize("act", ["purge", "erase"])
+async def test_a_scoped_store_removes_nothing_by_leaving_something_out(act: str) -> None:
+    with pytest.raises(ValueError, match="conditions"):
+        await getattr(scoped(CountingStore(), ACME), act)(RunQuery())
+
+
+async def test_a_scoped_store_has_its_tenants_values_and_live_text() -> None:
+    store = CountingStore()
+    run_id = await queued(store)
+    view = scoped(store, ACME)
+    put = await values(view).put(KEY, b"mine")
+    assert put is not None
+    assert await values(view).get(KEY) == put
+    assert (await values(view).list("acme", "space")).items == (put,)
+    assert not await values(view).delete(KEY, expect=put.revision + 1)
+    assert await values(view).clear("acme", "space") == 1
+    await view.live.publish([chunk(run_id)])
+    async with view.live.follow(run_id) as chunks:
+        assert await anext(chunks) == chunk(run_id)
+    await view.live.clear(run_id)
+
+
+async def test_a_store_without_values_has_none_when_it_is_scoped() -> None:
+    class Bare(StoreProxy):
+        @property
+        def kv(self) -> None:
+            return None
+
+    assert scoped(Bare(CountingStore()), ACME).kv is None
+
+
+NAMED = [*(act.__name__ for act in CALLS), *BY_RUN]
 
 
 def lease(run_id: RunId) -> Lease:
@@ -163,7 +287,7 @@ async def test_a_call_refuses_another_tenants_run(act: Act) -> None:
     await refused(act, store, store, RUN, scope=RIVAL)
 
 
-@pytest.mark.parametrize("act", [*CALLS, *PORT])
+@pytest.mark.parametrize("act", [*CALLS, *BY_RUN.values()], ids=NAMED)
 async def test_a_scoped_store_refuses_another_tenants_run(act: Act) -> None:
     store = CountingStore()
     await stored(store, asking("refund"))
@@ -181,7 +305,7 @@ async def test_a_scoped_store_takes_no_other_scope(act: Act) -> None:
     assert not store.calls
 
 
-@pytest.mark.parametrize("act", [*CALLS, *PORT])
+@pytest.mark.parametrize("act", [*CALLS, *BY_RUN.values()], ids=NAMED)
 async def test_a_run_that_is_not_there_is_not_found(act: Act) -> None:
     with pytest.raises(RunNotFound):
         await act(scoped(CountingStore(), ACME), RunId("run_nowhere"))
@@ -242,7 +366,7 @@ async def test_a_scoped_store_costs_no_second_look_at_a_run() -> None:
     await stored(store, asking("refund"))
     store.calls.clear()
     await send(scoped(store, ACME), RUN, message="hello")
-    assert store.calls == {"get_run": 1, "append": 1}
+    assert store.calls == {"get_run": 1, "commit": 1}
 
 
 async def test_a_conflict_on_a_scoped_store_is_narrowed_too() -> None:
@@ -253,14 +377,9 @@ async def test_a_conflict_on_a_scoped_store_is_narrowed_too() -> None:
     assert refused.value.field == "input"
 
 
-async def test_a_scoped_store_claims_nothing_watches_no_queue_and_is_not_migrated() -> None:
-    view = scoped(CountingStore(), ACME)
+async def test_a_scoped_store_watches_no_queue() -> None:
     with pytest.raises(StoreError):
-        await view.claim(WorkerId("w"))
-    with pytest.raises(StoreError):
-        await view.migrate()
-    with pytest.raises(StoreError):
-        async with view.changes(ready=True):
+        async with scoped(CountingStore(), ACME).changes(ready=True):
             pass
 
 

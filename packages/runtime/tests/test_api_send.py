@@ -43,7 +43,7 @@ from psych_runtime import (
     verify,
 )
 from psych_runtime.testing import FakeClock, LogBuilder, VirtualClock, run_virtual
-from psych_runtime_core.ports.store import HeaderAction
+from psych_runtime_core.ports.writes import HeaderAction
 from psych_runtime_core.state.fold import facts_of
 
 
@@ -318,7 +318,7 @@ async def test_the_length_of_a_log_costs_nothing(act: Act) -> None:
     await stored(store, asking("refund"))
     store.calls.clear()
     await act(store)
-    assert store.calls == {"get_run": 1, "append": 1}
+    assert store.calls == {"get_run": 1, "commit": 1}
     assert store.entries_read == 0
 
 

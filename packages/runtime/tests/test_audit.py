@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from psych_runtime import AgentSpec, Entry, Limits, ModelRef, RunHeader, RunId, ToolCallId
+from packages.core.tests.codecs import SealingCodec
+from psych_runtime import AgentSpec, Entry, Limits, ModelRef, RunHeader, RunId, Scope, ToolCallId
 from psych_runtime.testing import Invocation, LogBuilder, audit
 from psych_runtime.testing.auditing import folds
 from psych_runtime.testing.auditor import CODES, FOLDED
 from psych_runtime_core.ids import content_digest
 from psych_runtime_core.jsonvalue import Json
+from psych_runtime_core.ports.header import scrubbed
 from psych_runtime_core.records.facts import Sent
-from psych_runtime_core.state.fold import facts_of
 from psych_runtime_core.views.projection import RunProjection
 
 SPEC = AgentSpec(name="clerk", model=ModelRef(model="m"), limits=Limits())
@@ -33,26 +34,6 @@ def whole() -> LogBuilder:
     log.suspended(0).tool_started(1).tool_finished(1, "done too").resumed(0).tool_started(0)
     log.attempt().tool_finished(0, outcome="unknown")
     return log.turn().model_started().model_finished("Well.").settled()
-
-
-def header_of(log: LogBuilder, **fields: Any) -> RunHeader:
-    """The header that a log implies."""
-    records, entries = log.records, log.entries()
-    facts = facts_of(log.state())
-    settled = records[-1] if records[-1].type == "run_settled" else None
-    implied: dict[str, Any] = {
-        "run_id": log.run_id,
-        "scope": log.scope,
-        "name": "clerk",
-        "request": bytes(32),
-        "root_run_id": log.run_id,
-        "created_at": log.start,
-        "head": entries[-1].head,
-        "terminal": settled.state if settled else None,
-        "settled_at": settled.at if settled else None,
-    }
-    said = {name: getattr(facts, name) for name in facts.__slots__}
-    return RunHeader.model_validate({**implied, **said, **fields})
 
 
 def invoked(log: LogBuilder, call: int, turn: int = 1, **fields: Any) -> Invocation:
@@ -188,7 +169,7 @@ def out_of_turn() -> Case:
 
 def wrong_header() -> Case:
     log = whole()
-    return Case(log.entries(), header=header_of(log, pending=3))
+    return Case(log.entries(), header=log.header(pending=3))
 
 
 ALONE: dict[str, Callable[[], Case]] = {
@@ -233,13 +214,28 @@ def test_every_rule_is_tried() -> None:
 
 def test_a_sound_log_has_no_finding() -> None:
     log = whole()
-    assert audit(log.entries(), effects=done(log), header=header_of(log), spec=SPEC) == ()
+    assert audit(log.entries(), effects=done(log), header=log.header(), spec=SPEC) == ()
 
 
 @pytest.mark.parametrize("length", range(1, 31))
 def test_every_prefix_of_a_sound_log_is_sound(length: int) -> None:
     log = whole().truncate(length)
-    assert audit(log.entries(), header=header_of(log), spec=SPEC) == ()
+    assert audit(log.entries(), header=log.header(), spec=SPEC) == ()
+
+
+def test_of_a_sealed_log_the_facts_are_judged() -> None:
+    log, codec = whole(), SealingCodec()
+    header = log.header(head=log.entries(codec)[-1].head)
+    assert audit(log.entries(codec), effects=done(log), header=header, spec=SPEC) == ()
+    broken_log = log.edit(first(log, "turn_started"), epoch=9)
+    assert {finding.code for finding in audit(broken_log.entries(codec))} == {"epochs_rise"}
+
+
+def test_of_an_erased_run_what_is_left_is_judged() -> None:
+    log = LogBuilder(scope=Scope(tenant="acme", principal="ada")).admitted().attempt().abort().settled()
+    assert audit(log.entries(), header=scrubbed(log.header())) == ()
+    other = scrubbed(log.header(scope=Scope(tenant="rival")))
+    assert {finding.code for finding in audit(log.entries(), header=other)} == {"header_agrees"}
 
 
 def test_a_log_without_entries_has_no_finding() -> None:
@@ -298,9 +294,7 @@ FURTHER: dict[str, tuple[str, Callable[[], Case]]] = {
     "a repeated record": ("gapless", broken(lambda log: log.repeat(5))),
     "an instant of the end": (
         "header_agrees",
-        lambda: Case(
-            whole().entries(), header=header_of(whole(), settled_at=whole().start + timedelta(days=1))
-        ),
+        lambda: Case(whole().entries(), header=whole().header(settled_at=whole().start + timedelta(days=1))),
     ),
 }
 

@@ -8,18 +8,23 @@ from typing import Any
 
 import pytest
 
-from psych_runtime.attempt.attachments import MAX_INLINE_BYTES, Attached, Overflow, overflow_of
+from psych_runtime.attempt.attachments import Attached
+from psych_runtime.attempt.placing import MAX_INLINE_BYTES, Overflow, PlacedValue, Placing, overflow_of
+from psych_runtime.attempt.run_blobs import Blob
+from psych_runtime.model.assemble import MAX_MEDIA_BYTES
+from psych_runtime.secrets.masks import Masks
 from psych_runtime.tools.convert import Converted, convert
 from psych_runtime.tools.output import File, ToolOutput
 from psych_runtime.tools.problem import Problem
 from psych_runtime_core.engine import wording
-from psych_runtime_core.ids import RunId, ToolCallId, derive_handle
+from psych_runtime_core.ids import HANDLE, RunId, ToolCallId, derive_handle
 from psych_runtime_core.messages import FilePart, ImagePart, Media
 from psych_runtime_core.records.facts import ResultAttachment
 from psych_runtime_core.records.tool import MAX_ATTACHMENTS
 from psych_runtime_core.spec.model import InputKind
 
 CALL = RunId("run_1"), ToolCallId("call_1")
+PLACING = Placing(*CALL, epoch=3, large_bytes=1_000, offload_bytes=100_000)
 PICTURE = File("chart.png", "image/png", b"\x89PNG")
 
 
@@ -109,11 +114,11 @@ def sized(*sizes: int, value: int = 2) -> Converted:
     ],
 )
 def test_what_a_record_does_not_hold(converted: Converted, overflow: Overflow | None) -> None:
-    assert overflow_of(converted, 100_000) == overflow
+    assert overflow_of(converted, PLACING) == overflow
 
 
 def test_a_file_is_kept_under_a_handle_of_its_call() -> None:
-    attached = Attached.of((PICTURE, File("log", "text/plain", b"")), CALL, ["text"])
+    attached = Attached.of((PICTURE, File("log", "text/plain", b"")), PLACING, ["text"])
     first, second = attached.attachments
     assert first == ResultAttachment(
         name="chart.png",
@@ -124,7 +129,10 @@ def test_a_file_is_kept_under_a_handle_of_its_call() -> None:
         data=b"\x89PNG",
         stored="inline",
         sha256=hashlib.sha256(b"\x89PNG").hexdigest(),
+        readable=False,
     )
+    assert second.readable
+    assert attached.blobs == ()
     handles = {derive_handle(RunId("run_2"), CALL[1], 0), first.handle, second.handle}
     assert len(handles) == 3
     assert all(handle.startswith("out_") and len(handle) == 28 for handle in handles)
@@ -152,7 +160,70 @@ def test_a_model_is_shown_the_kinds_that_it_takes(
 ) -> None:
     file = File("a", media_type, b"x")
     every: list[InputKind] = ["text", "image", "audio", "video", "file"]
-    (shown,) = Attached.of((file,), CALL, every).media
+    (shown,) = Attached.of((file,), PLACING, every).media
     assert (type(shown), shown.media) == (part, Media(media_type=media_type, data=b"x"))
-    assert Attached.of((file,), CALL, [kind]).media == (shown,)
-    assert Attached.of((file,), CALL, [other for other in every if other != kind]).media == ()
+    assert Attached.of((file,), PLACING, [kind]).media == (shown,)
+    assert Attached.of((file,), PLACING, [other for other in every if other != kind]).media == ()
+
+
+def test_a_file_that_is_larger_than_any_request_takes_is_not_shown() -> None:
+    files = [File("a", "image/png", bytes(MAX_MEDIA_BYTES + over)) for over in (0, 1)]
+    shown = Attached.of(files, PLACING, ["image"]).media
+    assert [part.media.size_bytes for part in shown] == [MAX_MEDIA_BYTES]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "slots"),
+    [
+        pytest.param((MAX_INLINE_BYTES, 1), (), id="small ones stay"),
+        pytest.param((1, MAX_INLINE_BYTES + 1, 1), (1,), id="a large one goes"),
+        pytest.param((10_000, 10_000, 5_001, 5_000), (2,), id="and what is too much together"),
+    ],
+)
+def test_files_that_no_record_holds_go_to_blobs(sizes: tuple[int, ...], slots: tuple[int, ...]) -> None:
+    files = [File(f"{slot}", "image/png", bytes([slot]) * size) for slot, size in enumerate(sizes)]
+    attached = Attached.of(files, PLACING, ["image"])
+    assert attached.blobs == tuple(Blob(f"call_1.3.{slot}", files[slot].data, "image/png") for slot in slots)
+    for slot, (kept, part) in enumerate(zip(attached.attachments, attached.media, strict=True)):
+        is_away = slot in slots
+        assert (kept.stored, kept.data) == (("blob", None) if is_away else ("inline", files[slot].data))
+        assert (kept.size_bytes, kept.sha256) == (sizes[slot], hashlib.sha256(files[slot].data).hexdigest())
+        assert (part.media.blob_key, part.media.data) == (
+            (f"call_1.3.{slot}", None) if is_away else (None, files[slot].data)
+        )
+        assert (part.media.size_bytes, part.media.sha256) == (kept.size_bytes, kept.sha256)
+
+
+def placed(value: Any, placing: Placing = PLACING) -> PlacedValue:
+    converted = convert(value)
+    assert isinstance(converted, Converted)
+    return PlacedValue.of(converted, placing, Masks({}))
+
+
+def test_a_small_value_stands_in_its_record_and_is_told_whole() -> None:
+    assert placed("x" * 998) == PlacedValue("x" * 998)
+
+
+def test_a_large_value_stands_in_its_record_and_is_told_in_part() -> None:
+    assert placed("x" * 999) == PlacedValue("x" * 999, derive_handle(*CALL), "x" * 999)
+    value = ["ü" * 3_000]
+    assert placed(value) == PlacedValue(value, derive_handle(*CALL), '["' + "ü" * 1_998)
+
+
+def test_a_larger_one_goes_to_a_blob_as_the_bytes_it_was_encoded_to() -> None:
+    value = {"b": "x" * 100_000, "a": 1}
+    encoded = b'{"a":1,"b":"' + b"x" * 100_000 + b'"}'
+    found = placed(value)
+    assert found.blob == Blob("call_1.3", encoded, "application/json")
+    assert (found.value, found.preview) == (None, encoded[:2_000].decode())
+    eager = Placing(*CALL, epoch=1, large_bytes=1_000, offload_bytes=4)
+    assert placed(["abc"], eager).blob == Blob("call_1.1", b'["abc"]', "application/json")
+
+
+def test_a_result_and_its_files_have_handles_of_their_own() -> None:
+    handles = {derive_handle(*CALL), derive_handle(*CALL, 0), derive_handle(*CALL, 1)}
+    assert len(handles) == 3
+    assert derive_handle(*CALL).startswith("res_")
+    assert set(HANDLE.findall(f"{handles}")) == handles
+    assert not HANDLE.search(f"{derive_handle(*CALL)}0"), "no part of a longer word is one"
+    assert derive_handle(RunId("run_2"), CALL[1]) != derive_handle(*CALL)

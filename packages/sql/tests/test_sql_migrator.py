@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 import pytest
 from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
 
+from psych_runtime.testing.clock import START
 from psych_runtime_core.errors import NotMigrated, StoreError
-from psych_runtime_core.ports.store import MigrationReport
+from psych_runtime_core.ports.reports import MigrationReport
 from psych_runtime_sql.migrator import Migration, Migrator, Phase, migrations_of
 from psych_runtime_sqlite.connection import SQLiteDriver
-from tests.stores.suite.clock import START
 
 T = TypeVar("T")
 
@@ -143,6 +143,9 @@ def test_a_release_runs_on(
         pytest.param((), (FIRST,), (0, 1), "migrate", id="no schema"),
         pytest.param((FIRST,), (FIRST, SECOND), (1, 2), "migrate", id="an older one"),
         pytest.param((FIRST, FOURTH), ALL, (1, 4), "migrate", id="one with a gap"),
+        pytest.param(
+            (FIRST,), (FIRST, THIRD, FOURTH), (1, 4), "migrate", id="one with a post before what is missing"
+        ),
         pytest.param((FIRST, SECOND, THIRD), (FIRST, SECOND), (3, 2), "upgrade", id="a newer post"),
     ],
 )

@@ -8,13 +8,13 @@ import pytest
 from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
 from sqlalchemy.schema import CreateIndex, CreateTable
 
+from psych_runtime.testing.clock import START
 from psych_runtime_core.records.facts import TerminalState
 from psych_runtime_sql.driver import Statement
 from psych_runtime_sql.migrator import Migrator
 from psych_runtime_sql.statements import Statements
 from psych_runtime_sql.tables import METADATA
 from psych_runtime_sqlite.connection import SQLiteDriver
-from tests.stores.suite.clock import START
 
 DIALECT = sqlite_dialect(paramstyle="qmark")
 SQL = Statements(DIALECT)
@@ -54,8 +54,9 @@ def test_every_table_is_strict(database: sqlite3.Connection) -> None:
 @pytest.mark.parametrize("state", TerminalState)
 def test_every_terminal_state_may_be_stored(database: sqlite3.Connection, state: TerminalState) -> None:
     insert = (
-        "INSERT INTO psych_run (run_id, tenant, labels, name, request, priority, root_run_id, created_at,"
-        " terminal) VALUES (?, 't', '{}', 'n', x'00', 0, 'r', 0, ?)"
+        "INSERT INTO psych_run (run_id, tenant, labels, name, request, priority, root_run_id,"
+        " delegation_depth, created_at, erased, terminal)"
+        " VALUES (?, 't', '{}', 'n', x'00', 0, 'r', 0, 0, 0, ?)"
     )
     database.execute(insert, (state, state.value))
     with pytest.raises(sqlite3.IntegrityError, match="CHECK"):
@@ -70,10 +71,10 @@ def test_every_terminal_state_may_be_stored(database: sqlite3.Connection, state:
         pytest.param(SQL.heads, {"psych_run": "PRIMARY KEY", "psych_work": "PRIMARY KEY"}, id="heads"),
         pytest.param(SQL.extend, {"psych_work": "PRIMARY KEY"}, id="extend"),
         pytest.param(SQL.update_log, {"psych_work": "PRIMARY KEY"}, id="update_log"),
-        pytest.param(SQL.run_of_key, {"psych_key": "PRIMARY KEY"}, id="run_of_key"),
         pytest.param(SQL.read, {"psych_entry": "sqlite_autoindex_psych_entry_1"}, id="read"),
         pytest.param(SQL.promote, {"psych_work": "psych_work_due"}, id="promote"),
         pytest.param(SQL.next_tenant, {"psych_work": "psych_work_ready"}, id="next_tenant"),
+        pytest.param(SQL.ready_tenants, {"psych_work": "psych_work_ready"}, id="ready_tenants"),
         pytest.param(SQL.next_version, {"psych_work": "psych_work_ready"}, id="next_version"),
         pytest.param(SQL.pick, {"psych_work": "psych_work_ready"}, id="pick"),
         pytest.param(SQL.claimed, {"psych_work": "psych_work_claimed"}, id="claimed"),
@@ -94,6 +95,6 @@ def test_a_hot_statement_is_answered_from_its_index(
 
 
 def test_ready_work_is_seen_at_its_index(database: sqlite3.Connection) -> None:
-    plan = [row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {SQL.has_ready.sql}", (0,))]
+    plan = [row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {SQL.has_ready.sql}", (0, 0))]
     indexes = {step.split(" INDEX ")[1].split()[0] for step in plan if " INDEX " in step}
     assert indexes == {"psych_work_ready", "psych_work_due"}

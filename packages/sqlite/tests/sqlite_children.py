@@ -3,27 +3,52 @@
 import asyncio
 import os
 import resource
-import sys
+import signal
 import time
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
+from typing import Any, TypeAlias
+from unittest.mock import patch
 
-from psych_runtime_core.errors import StoreUnavailable
+from psych_runtime_contract.store.scenes import OTHER_RUN, RUN, admit, append, appending, claimed_ids
+from psych_runtime_core.errors import StoreError, StoreMisconfigured, StoreUnavailable
 from psych_runtime_core.ids import RunId
-from psych_runtime_core.ports.store import RunHeader, Store
+from psych_runtime_core.ports.runs import RunHeader
+from psych_runtime_core.ports.store import Store
+from psych_runtime_sql.driver import Row
 from psych_runtime_sqlite import SQLiteStore
-from tests.stores.suite.scenes import OTHER_RUN, RUN, admit, append, appending, claimed_ids
+from psych_runtime_sqlite.connection import SQLiteDriver
+
+# No file is opened, but all statements are compiled: once, for all children of the server that imports this.
+SQLiteStore("psych.db")
+
+NOBODY = 65_534
 
 PAIR_EVERY = 3
 """Of the writes of `write_forever`, one in so many goes to two Runs."""
 
 
+Parent: TypeAlias = "Connection[Any, Any]"
+_parent: list["Parent"] = []
+
+
+def run(parent: "Parent", program: str, *arguments: str) -> None:
+    """One of the programs below, in a process of its own."""
+    _parent.append(parent)
+    result = globals()[program](*arguments)
+    if result is not None:
+        asyncio.run(result)
+
+
 def say(*words: object) -> None:
-    """A line to the parent, now."""
-    print(*words, flush=True)
+    """A line to the parent."""
+    _parent[0].send(" ".join(map(str, words)))
 
 
 def hear() -> str:
     """A line from the parent."""
-    return sys.stdin.readline().strip()
+    line: str = _parent[0].recv()
+    return line
 
 
 async def write_forever(path: str, name: str) -> None:
@@ -82,6 +107,56 @@ async def start(path: str, name: str) -> None:
     say(len(report.applied))
 
 
+async def migrate_until_killed(path: str, statements: str) -> None:
+    """Migrate, and be killed before the statement after so many."""
+    left = iter(range(int(statements)))
+    fetch = SQLiteDriver.fetch
+
+    async def counted(self: SQLiteDriver, sql: str, params: Sequence[object] = ()) -> Sequence[Row]:
+        if next(left, None) is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return await fetch(self, sql, params)
+
+    with patch.object(SQLiteDriver, "fetch", counted):
+        await SQLiteStore(path, synchronous="normal").migrate()
+    say("done")
+
+
+async def read_as_nobody(path: str) -> None:
+    """Read without the right to write anything."""
+    async with SQLiteStore(path, read_only=True) as reader, SQLiteStore(path) as writer:
+        user = os.geteuid()
+        if user == 0:
+            os.seteuid(NOBODY)
+        say("read", len(await reader.read(RUN)))
+        try:
+            await admit(writer, OTHER_RUN)
+        except StoreMisconfigured:
+            say("refused")
+        os.seteuid(user)
+
+
+async def hold_open(path: str, opened: str) -> None:
+    """Have the file open, while perhaps other code opens and closes it, until the parent says so."""
+    async with SQLiteStore(path) as store:
+        await append(store)
+        if opened == "too":
+            os.close(os.open(path, os.O_RDONLY))
+        say("ready")
+        hear()
+        # As after a crash: nothing is closed.
+        os._exit(0)
+
+
+async def read_alone(path: str) -> None:
+    """Read a log and tell how long it is."""
+    async with SQLiteStore(path, read_only=True) as store:
+        try:
+            say("read", len(await store.read(RUN)))
+        except StoreError:
+            say("refused")
+
+
 async def fill_up(path: str) -> None:
     """Meet a limit of the file's size, then get on without it."""
     async with SQLiteStore(path) as store:
@@ -124,10 +199,3 @@ async def store_bodies(store: Store, run_id: RunId, *bodies: bytes) -> None:
     """Append them one by one."""
     for body in bodies:
         await append(store, run_id, body)
-
-
-if __name__ == "__main__":
-    program, *arguments = sys.argv[1:]
-    result = globals()[program](*arguments)
-    if result is not None:
-        asyncio.run(result)

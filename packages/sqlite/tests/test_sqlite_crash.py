@@ -7,10 +7,10 @@ import pytest
 
 from packages.sqlite.tests.sqlite_children import PAIR_EVERY
 from packages.sqlite.tests.sqlite_processes import Child, children
+from psych_runtime_contract.store.scenes import OTHER_RUN, RUN, admit, append
 from psych_runtime_core.records import GENESIS, Entry
 from psych_runtime_core.records.entry import chain
 from psych_runtime_sqlite import SQLiteStore
-from tests.stores.suite.scenes import OTHER_RUN, RUN, admit, append
 
 KILLED_AT = range(6)
 
@@ -130,6 +130,28 @@ async def test_both_sides_of_a_fork_go_on_and_lose_nothing(path: Path) -> None:
     first, second = await logs(path)
     assert first[1:] == [b"before", b"child 1", b"child 2", b"child 3"]
     assert second[1:] == [b"parent"]
+
+
+@pytest.mark.parametrize(
+    ("opened", "has_lock"),
+    [
+        pytest.param("never", True, id="by the store alone"),
+        pytest.param("too", False, id="by other code, too"),
+    ],
+)
+async def test_other_code_that_opens_and_closes_the_file_drops_the_locks_of_its_process(
+    path: Path, opened: str, *, has_lock: bool
+) -> None:
+    wal = path.with_name("psych.db-wal")
+    with children(("hold_open", path, opened)) as (holder,):
+        assert holder.line() == "ready"
+        with children(("append_many", path, OTHER_RUN, 1)) as (other,):
+            other.say("go")
+            assert other.finish() == ["ready", "done"]
+        # The last that has a file open takes its WAL away: now the other believed that it was.
+        assert wal.exists() == has_lock
+        holder.say("end")
+        assert holder.finish() == []
 
 
 async def test_an_io_error_is_typed_and_passes(path: Path) -> None:

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from psych_runtime_contract.store.scenes import OTHER_RUN, RUN, WORKER, admission, admit, append, appending
 from psych_runtime_core.errors import RunNotFound, SeqConflict, StoreFull, StoreUnavailable
 from psych_runtime_core.ids import RunId
-from psych_runtime_core.ports.store import RunHeader
+from psych_runtime_core.ports.runs import RunHeader
 from psych_runtime_sqlite import SQLiteStore
 from psych_runtime_sqlite.database import Database
 from psych_runtime_sqlite.jobs import Answer
 from psych_runtime_sqlite.writer import Group, Writer
-from tests.stores.suite.scenes import OTHER_RUN, RUN, WORKER, admission, admit, append, appending
 
 
 @pytest.fixture

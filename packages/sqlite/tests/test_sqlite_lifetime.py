@@ -8,6 +8,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Generator
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from tempfile import mkdtemp
@@ -16,12 +17,14 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from packages.sqlite.tests.sqlite_processes import children
+from psych_runtime.testing.clock import FakeClock
+from psych_runtime_contract.store.scenes import RUN, WORKER, admit, append, claim, rest, settle
 from psych_runtime_core.errors import NotMigrated, RunNotFound, StoreError, StoreMisconfigured
+from psych_runtime_core.ports.queries import RunQuery
 from psych_runtime_core.ports.store import Store
 from psych_runtime_core.records import PlainCodec
 from psych_runtime_sqlite import SQLiteStore
-from tests.stores.suite.clock import ManualClock
-from tests.stores.suite.scenes import RUN, WORKER, admit, append, claim, rest
 
 NOBODY = 65_534
 
@@ -64,7 +67,7 @@ def test_a_bad_option_is_refused_when_the_store_is_made(path: str, options: dict
 
 
 def test_a_store_has_the_codec_and_the_clock_that_it_was_given(tmp_path: Path) -> None:
-    codec, clock = PlainCodec(), ManualClock()
+    codec, clock = PlainCodec(), FakeClock()
     store: Store = SQLiteStore(tmp_path / "psych.db", codec=codec, clock=clock)
     assert (store.codec, store.clock) == (codec, clock)
 
@@ -83,17 +86,29 @@ async def test_what_an_acknowledged_write_survives_is_as_was_asked(
     assert levels == [(level, 0), (level, 0)]
 
 
+@pytest.mark.parametrize("size", [None, 4096], ids=["a new one", "one that has tables"])
+async def test_a_file_has_pages_of_8_kib_unless_it_has_others(tmp_path: Path, size: int | None) -> None:
+    path = tmp_path / "psych.db"
+    if size is not None:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute(f"PRAGMA page_size = {size}")
+            connection.execute("CREATE TABLE theirs (id INTEGER)")
+    async with SQLiteStore(path) as store:
+        await store.migrate()
+        await admit(store)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA page_size").fetchone()[0] == (size or 8192)
+
+
 # --- files -----------------------------------------------------------------------------------------------
 
 
 async def test_nothing_is_created_but_by_migrate(tmp_path: Path) -> None:
     async with SQLiteStore(tmp_path / "psych.db") as store:
         for call in (store.get_run(RUN), admit(store), store.claim(WORKER)):
-            with pytest.raises(
-                NotMigrated, match=r"level 0, this release needs 1; call await store\.migrate"
-            ):
+            with pytest.raises(NotMigrated, match=r"level 0, this release needs \d; run `psych migrate`, or"):
                 await call
-        assert (await store.migrate(plan=True)).pending == ("0001_pre_runs",)
+        assert (await store.migrate(plan=True)).pending[0] == "0001_pre_runs"
         assert names(tmp_path) == []
         await store.migrate()
         await admit(store)
@@ -150,19 +165,37 @@ async def test_another_journal_mode_is_a_setting_to_change(path: Path) -> None:
 
 
 @pytest.fixture
-def closed_folder() -> Generator[Path]:
-    """A folder with a migrated file in which this process may not write, even if it is root's."""
+def open_folder() -> Generator[Path]:
+    """A folder with a migrated file, which others may look into."""
     folder = Path(mkdtemp())
     asyncio.run(migrate(folder / "psych.db"))
-    (folder / "psych.db").chmod(0o444)
-    folder.chmod(0o555)
+    folder.chmod(0o755)
+    yield folder
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def closed_folder(open_folder: Path) -> Generator[Path]:
+    """One in which this process may not write, even if it is root's."""
+    (open_folder / "psych.db").chmod(0o444)
+    open_folder.chmod(0o555)
     user = os.geteuid()
     if user == 0:
         os.seteuid(NOBODY)
-    yield folder
+    yield open_folder
     os.seteuid(user)
-    folder.chmod(0o755)
-    shutil.rmtree(folder)
+
+
+async def test_a_folder_that_may_not_be_looked_into_is_a_setting_to_change(closed_folder: Path) -> None:
+    user = os.geteuid()
+    os.seteuid(os.getuid())
+    os.chmod(closed_folder, 0o600)
+    os.seteuid(user)
+    async with SQLiteStore(closed_folder / "psych.db") as store:
+        for call in (store.get_run(RUN), admit(store)):
+            with pytest.raises(StoreMisconfigured, match="write access"):
+                await call
 
 
 async def test_a_folder_that_may_not_be_written_is_a_setting_to_change(closed_folder: Path) -> None:
@@ -172,6 +205,100 @@ async def test_a_folder_that_may_not_be_written_is_a_setting_to_change(closed_fo
                 await call
     with pytest.raises(StoreMisconfigured, match="write access"):
         await SQLiteStore(closed_folder / "new.db").migrate()
+
+
+@pytest.fixture
+def closed_file(open_folder: Path) -> Generator[Path]:
+    """A file that this process may not write, even if it is root's, in a folder where it may."""
+    path = open_folder / "psych.db"
+    path.chmod(0o444)
+    open_folder.chmod(0o777)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(NOBODY)
+    yield path
+    os.seteuid(user)
+
+
+async def test_a_file_that_may_not_be_written_is_a_setting_to_change_and_can_be_read(
+    closed_file: Path,
+) -> None:
+    async with SQLiteStore(closed_file) as store:
+        for call in (lambda: admit(store), lambda: store.claim(WORKER)):
+            with pytest.raises(StoreMisconfigured, match="write access"):
+                await call()
+            assert (await store.find_runs(RunQuery())).items == ()
+    user = os.geteuid()
+    os.seteuid(os.getuid())
+    # SQLite gives the files beside it the same rights.
+    for name in names(closed_file.parent):
+        os.chmod(os.path.join(closed_file.parent, name), 0o666)
+    os.seteuid(user)
+    async with SQLiteStore(closed_file) as store:
+        assert (await admit(store)).run_id == RUN
+
+
+async def test_a_read_only_store_cannot_open_a_file_that_nobody_has_open_in_such_a_folder(
+    closed_folder: Path,
+) -> None:
+    async with SQLiteStore(closed_folder / "psych.db", read_only=True) as store:
+        for call in (store.get_run(RUN), store.stats()):
+            with pytest.raises(StoreMisconfigured, match="write access"):
+                await call
+        (warning,) = [each for each in (await store.check()).warnings if "write access" in each]
+        assert "psych.db" in warning
+
+
+async def test_a_read_only_store_reads_in_such_a_folder_while_a_writer_has_the_file_open(
+    open_folder: Path,
+) -> None:
+    async with SQLiteStore(open_folder / "psych.db") as writer:
+        await admit(writer)
+        os.chmod(open_folder, 0o555)
+        with children(("read_as_nobody", open_folder / "psych.db")) as (reader,):
+            assert reader.finish() == ["read 1", "refused"]
+        os.chmod(open_folder, 0o755)
+
+
+async def test_a_read_only_store_writes_nothing(path: Path) -> None:
+    async with SQLiteStore(path) as writer:
+        await admit(writer)
+        await settle(writer)
+    before = await asyncio.to_thread(path.read_bytes)
+    async with SQLiteStore(path, read_only=True) as store:
+        assert len(await store.purge(RunQuery(tenant="acme"), dry_run=True)) == 1
+        assert (await store.migrate(plan=True)).pending == ()
+        assert len((await store.find_runs(RunQuery())).items) == 1
+        for call in (store.purge(RunQuery(tenant="acme")), store.erase(RunQuery(tenant="acme"))):
+            with pytest.raises(StoreError, match="read-only"):
+                await call
+    assert await asyncio.to_thread(path.read_bytes) == before
+
+
+@pytest.mark.parametrize("left", [0, 100, 4096, 4096 * 9 + 7])
+async def test_a_truncated_file_is_an_error_and_never_a_log(path: Path, left: int) -> None:
+    async with SQLiteStore(path) as store:
+        await admit(store)
+        for number in range(50):
+            await append(store, RUN, b"%d" % number * 2_000)
+    os.truncate(path, left)
+    for read_only in (False, True):
+        async with SQLiteStore(path, read_only=read_only) as store:
+            with pytest.raises(StoreError, match=r"is damaged|schema level 0"):
+                await store.read(RUN)
+
+
+async def test_a_wal_that_is_gone_shortens_no_log_that_was_read(path: Path) -> None:
+    async with SQLiteStore(path) as store:
+        header = await admit(store)
+        for number in range(5):
+            header = await append(store, RUN, b"%d" % number)
+        os.unlink(f"{path}-wal")
+        with children(("read_alone", path)) as (reader,):
+            (said,) = reader.finish()
+        assert said in {"read 6", "refused"}
+        assert len(await store.read(RUN)) == 6
+        assert await store.get_run(RUN) == header
 
 
 async def test_a_read_only_store_reads(path: Path) -> None:
@@ -281,7 +408,7 @@ def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Gen
 
 
 async def test_no_zone_moves_an_instant(path: Path, zone: ZoneInfo) -> None:
-    clock = ManualClock()
+    clock = FakeClock()
     async with SQLiteStore(path, clock=clock) as store:
         await admit(store)
         # In Berlin, this hour of this night comes twice.
@@ -293,4 +420,4 @@ async def test_no_zone_moves_an_instant(path: Path, zone: ZoneInfo) -> None:
             header = await append(store, RUN, change=rest(at), lease=lease)
             assert header.ready_at is not None
             assert header.ready_at.timestamp() == at.timestamp()
-            clock.advance((header.ready_at - clock.now()).total_seconds())
+            await clock.advance((header.ready_at - clock.now()).total_seconds())

@@ -29,15 +29,16 @@ TOOLS: list[Callable[..., object]] = [lookup_order]
 SPEC = AgentSpec(
     name="psych-project",
     instructions="You answer questions about orders. Look an order up before you say anything about it.",
-    model=ModelRef(model="gpt-4o"),
+    model=ModelRef(model=os.environ.get("PSYCH_MODEL", "gpt-4o")),
     tools=(CodeTool(name="lookup_order"),),
     limits=Limits(max_turns=8, deadline_seconds=120),
 )
 
 
-def real_model(base_url: str) -> ModelClient:
-    """OpenAI, or whoever offers the same wire at `base_url`."""
-    return OpenAICompatibleClient(base_url=base_url, api_key=os.environ.get("OPENAI_API_KEY"))
+def real_model(api_key: str) -> ModelClient:
+    """OpenAI, or whoever offers the same wire at PSYCH_BASE_URL."""
+    base_url = os.environ.get("PSYCH_BASE_URL", "https://api.openai.com/v1")
+    return OpenAICompatibleClient(base_url=base_url, api_key=api_key)
 
 
 def scripted_model() -> ModelClient:

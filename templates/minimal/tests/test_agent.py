@@ -53,7 +53,7 @@ async def run_main(settings: dict[str, str]) -> str:
         sys.executable,
         str(MAIN),
         cwd=MAIN.parent,
-        env={**{name: os.environ[name] for name in os.environ if name != "PSYCH_MODEL_URL"}, **settings},
+        env={**os.environ, "OPENAI_API_KEY": "", **settings},
         stdout=asyncio.subprocess.PIPE,
     )
     printed, _ = await process.communicate()

@@ -1,19 +1,32 @@
-"""What pytest loads: capabilities that rules need, and its rewriting of `assert`, which shows both sides.
+"""What pytest loads: the one way to leave a rule out, and the rewriting of `assert` that shows both sides.
 
 A suite that was not given all it needs is refused, where pytest would leave it out without a word.
 """
 
 import inspect
 from collections import Counter
+from operator import attrgetter
+from typing import NoReturn
 
 import pytest
 
-pytest.register_assert_rewrite(
-    "psych_runtime_contract.egress", "psych_runtime_contract.model", "psych_runtime_contract.secrets"
-)
-
 PACKAGE = "psych_runtime_contract"
+REWRITTEN = ("blob", "codec", "egress", "model", "secrets", "store")
+
+pytest.register_assert_rewrite(*(f"{PACKAGE}.{package}" for package in REWRITTEN))
+
 LEFT_OUT = "left out, since it needs the capability "
+
+
+def leave_out(capability: str) -> NoReturn:
+    """Leave the rule out that runs: its suite lacks a capability, which is named and counted."""
+    pytest.skip(f"{LEFT_OUT}`{capability}`")
+
+
+def require(suite: object, capability: str) -> None:
+    """Leave the rule out that runs unless its suite has this attribute, as `caps.push`, and it is true."""
+    if not attrgetter(capability)(suite):
+        leave_out(capability)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -38,8 +51,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     suite = item.getparent(pytest.Class)
     for mark in item.iter_markers("needs"):
         (capability,) = mark.args
-        if suite is None or not getattr(suite.obj, capability):
-            pytest.skip(f"{LEFT_OUT}`{capability}`")
+        require(suite and suite.obj, capability)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

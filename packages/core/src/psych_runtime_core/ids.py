@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from typing import Annotated, NewType
 
@@ -46,9 +47,20 @@ def derive_entry_id(run_id: RunId, key: str) -> str:
     return _derive("qe_", 36, run_id, key)
 
 
-def derive_handle(run_id: RunId, call_id: ToolCallId, slot: int) -> str:
-    """The handle of the `slot`-th attachment (from 0) of a call's result; it names nothing in another Run."""
+HANDLE = re.compile(r"\b(?:res|out)_[0-9a-f]{24}\b")
+"""A handle, wherever it stands in a text."""
+
+
+def derive_handle(run_id: RunId, call_id: ToolCallId, slot: int | None = None) -> str:
+    """The handle of a call's result, or of its `slot`-th attachment (from 0); it names nothing elsewhere."""
+    if slot is None:
+        return _derive("res_", 24, run_id, call_id)
     return _derive("out_", 24, run_id, call_id, slot)
+
+
+def blob_name(owner: str, epoch: int, slot: int | None = None) -> str:
+    """What a blob is called within its Run. No Attempt writes over what another has recorded."""
+    return f"{owner}.{epoch}" if slot is None else f"{owner}.{epoch}.{slot}"
 
 
 def derive_idempotency_key(run_id: RunId, identity: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from psych_runtime_core.jsonvalue import json_text
 from psych_runtime_core.records.facts import ToolOutcome
 from psych_runtime_core.records.tool import ToolCallFinished
+from psych_runtime_core.spec.names import READ_TOOL
 from psych_runtime_core.spoken import content_of_input, text_of_content
 
 ABORTED = (
@@ -36,13 +37,23 @@ def text_of_result(finished: ToolCallFinished) -> str:
 
 
 def _value(finished: ToolCallFinished) -> Iterator[str]:
-    """A result that is nothing but files has no value to be read."""
-    if finished.result is not None or not finished.attachments:
+    """A result that is nothing but files has no value to be read, and a large one begins here only."""
+    if finished.result_handle is not None:
+        yield _elided(finished.result_handle, finished)
+    elif finished.result is not None or not finished.attachments:
         yield finished.result if isinstance(finished.result, str) else json_text(finished.result)
+
+
+def _elided(handle: str, finished: ToolCallFinished) -> str:
+    return (
+        f"This result has {finished.result_bytes} bytes, too many to be shown. It is kept whole as {handle}:"
+        f" read on with {READ_TOOL}, which pages through it by lines and finds text in it."
+        f" It begins:\n{finished.preview or ''}"
+    )
 
 
 def _files(finished: ToolCallFinished) -> Iterator[str]:
     shown = {part.media.sha256 for part in finished.media}
     for file in finished.attachments:
-        unseen = "" if file.sha256 in shown else "; its content is not shown"
+        unseen = "" if file.sha256 in shown else f"; its content is not shown, it is kept as {file.handle}"
         yield f"[file {file.name}: {file.content_type}, {file.size_bytes} bytes{unseen}]"

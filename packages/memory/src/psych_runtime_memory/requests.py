@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from psych_runtime_core.ids import RunId, WorkerId
-from psych_runtime_core.ports.store import Claim, RunHeader
-from psych_runtime_memory.queue import Asked
+from psych_runtime_core.ports.claims import Claim, ClaimRequest
+from psych_runtime_core.ports.runs import RunHeader
 
 Request = tuple[WorkerId, str]
 
@@ -18,14 +18,14 @@ class ClaimRequests:
         self._claims: dict[Request, dict[RunId, Claim]] = {}
         self._requests: dict[RunId, Request] = {}
 
-    def note(self, asked: Asked, claim: Claim) -> None:
+    def note(self, asked: ClaimRequest, claim: Claim) -> None:
         """A claim was taken; remember the request, if it has an id."""
         if asked.request_id is not None:
             request, run_id = (asked.worker_id, asked.request_id), claim.header.run_id
             self._claims.setdefault(request, {})[run_id] = claim
             self._requests[run_id] = request
 
-    def held(self, asked: Asked) -> tuple[Claim, ...]:
+    def held(self, asked: ClaimRequest) -> tuple[Claim, ...]:
         """The claims of an earlier asking, with headers and leases as they stand."""
         if asked.request_id is None:
             return ()

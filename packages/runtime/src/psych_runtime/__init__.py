@@ -8,9 +8,14 @@ from importlib import import_module
 _FRONT = {
     "psych_runtime.api.answers": "Answer",
     "psych_runtime.api.dispatch": "Dispatched dispatch",
+    "psych_runtime.api.export_run": "export_run",
+    "psych_runtime.api.import_run": "import_run",
     "psych_runtime.api.publish": "publish",
+    "psych_runtime.api.purge": "purge",
     "psych_runtime.api.reading": "records stream",
+    "psych_runtime.api.redacted": "redacted",
     "psych_runtime.api.resume": "approve deny resume resume_all",
+    "psych_runtime.api.runs": "runs",
     "psych_runtime.api.scoped": "scoped",
     "psych_runtime.api.send": "interrupt send",
     "psych_runtime.api.verify": "verify",
@@ -25,6 +30,7 @@ _FRONT = {
     "psych_runtime.worker.worker": "Worker",
     "psych_runtime_core.errors": "AccessDenied PsychError RunAborted RunFailed SpecValidationError",
     "psych_runtime_core.ports.policy": "AllowAll Decision Policy",
+    "psych_runtime_core.ports.queries": "RunQuery",
     "psych_runtime_core.records.facts": "QueueKind TerminalState",
     "psych_runtime_core.scope": "Scope",
     "psych_runtime_core.spec.agent": "AgentSpec",
@@ -64,7 +70,6 @@ _RECORDS = {
 }
 _VIEWS = {
     "psych_runtime.api.verify": "Verification",
-    "psych_runtime_core.ports.store": "RunState",
     "psych_runtime_core.state.calls": "Approved CallState",
     "psych_runtime_core.state.lane": "LaneAnswer LanePhase LaneState Repeat Streak",
     "psych_runtime_core.state.meter": "Meter",
@@ -72,7 +77,7 @@ _VIEWS = {
     "psych_runtime_core.state.run": "Abort RunPhase RunStateView Settlement",
     "psych_runtime_core.state.waits": "Remembered Wait WaitAnswer",
     "psych_runtime_core.views.answer": "AnswerView ToolCallView WorkTurn",
-    "psych_runtime_core.views.lifecycle": "Lifecycle SETTLED_LIFECYCLE",
+    "psych_runtime_core.ports.runs": "Lifecycle RunState SETTLED_LIFECYCLE",
     "psych_runtime_core.views.report_model": "AbortReport AttemptReport FailureStreakTrip LaneReport"
     " LatencyReport ModelCallReport PromptReport QueueEntryReport RunReport SuspensionReport ToolCallReport"
     " TotalsReport",
@@ -116,13 +121,23 @@ _EGRESS = {
 }
 _PORTS = {
     "psych_runtime_core.clock": "Clock SystemClock",
-    "psych_runtime_core.ports.store": "Admit Append Claim ClaimFilter Claims HeaderChange HeaderFacts Lease"
-    " MigrationReport RunHeader Store",
+    "psych_runtime_memory": "FilesystemBlobStore InMemoryBlobStore",
+    "psych_runtime_core.ports.blob": "BlobKey BlobMetadata BlobStore blob_key clamp",
+    "psych_runtime_core.ports.claims": "Claim ClaimFilter Claims Renewed",
+    "psych_runtime_core.ports.kv": "KeyValue KvItem KvKey",
+    "psych_runtime_core.ports.live": "LiveChannel LiveChunk NoLive",
+    "psych_runtime_core.ports.queries": "Page",
+    "psych_runtime_core.ports.reports": "MigrationReport StoreCheck StoreStats TenantStats",
+    "psych_runtime_core.ports.runs": "NOW HeaderFacts Lease RunHeader",
+    "psych_runtime_core.ports.sealed_blobs": "SealedBlobs",
+    "psych_runtime_core.ports.store": "Store",
+    "psych_runtime_core.ports.writes": "Admit Append HeaderAction HeaderChange",
     "psych_runtime_core.ports.watch": "Hint PollingWatch Watch",
     "psych_runtime_core.records": "MAX_BODY_BYTES MAX_COMMIT_BYTES Codec Entry Head PlainCodec",
 }
 _ERRORS = {
-    "psych_runtime_core.errors": "CallSource ConversationError CorruptLog CredentialNotFound DeadlineExceeded"
+    "psych_runtime_core.errors": "BlobCorrupt BlobNotFound"
+    " CallSource ConversationError CorruptLog CredentialNotFound DeadlineExceeded"
     " EntryTooLarge Failure IdempotencyConflict LeaseLost MissingExtra ModelError ModelErrorKind NoFreeSlot"
     " NotMigrated QueueFull RecordTooNew RequestFailed ResponseTooLarge RunAlreadySettled"
     " RunEndedWithoutAnswer RunNotFound RunNotSuspended SchemaViolation SeqConflict StoreError StoreFull"

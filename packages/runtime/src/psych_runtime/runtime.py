@@ -14,6 +14,7 @@ from psych_runtime.tools.registry import ToolRegistry
 from psych_runtime.tools.selectors import Selectors
 from psych_runtime.tools.threads import ToolThreads
 from psych_runtime_core.clock import Clock
+from psych_runtime_core.ports.blob import BlobStore, blobs_of
 from psych_runtime_core.ports.model import ModelClient
 from psych_runtime_core.ports.policy import AllowAll, Policy
 from psych_runtime_core.ports.prices import CostPolicy, PriceResolver
@@ -24,7 +25,7 @@ from psych_runtime_core.spec.validate.context import ValidationContext
 if TYPE_CHECKING:
     from psych_runtime.egress.transport import HttpTransport
 
-# A result over this many bytes of JSON needs a blob store.
+# A result over this many bytes of JSON goes to a blob.
 BLOB_OFFLOAD_BYTES = 300_000
 
 
@@ -34,9 +35,10 @@ class Runtime:
 
     `approval_selectors` say which calls need a person (`()`: none); `secrets` resolves credentials by name;
     `prices` None leaves the providers' own figures, and `cost_policy` says whose counts; `transport` is the
-    one way out over HTTP, the model client's unless given; `clock` is the store's own, and naming another is
-    `ValueError`; `tool_threads` bounds the threads of synchronous tools; results over `blob_offload_bytes`
-    are not kept. `aclose()`, or leaving `async with`, closes what was opened here, and nothing given.
+    one way out over HTTP, the model client's unless given; `blobs` keeps results over `blob_offload_bytes`,
+    in the store itself where it can, and None, where it cannot, makes them errors of their calls; `clock` is
+    the store's own, and naming another is `ValueError`; `tool_threads` bounds the threads of synchronous
+    tools. `aclose()`, or leaving `async with`, closes what was opened here, and nothing given.
     """
 
     _: KW_ONLY
@@ -48,12 +50,15 @@ class Runtime:
     secrets: SecretResolver | None = None
     prices: PriceResolver | None = DEFAULT_PRICES
     cost_policy: CostPolicy = "prefer_provider"
+    blobs: BlobStore | None = None
     transport: HttpTransport | None = None
     clock: Clock | None = None
     tool_threads: int = 32
     blob_offload_bytes: int = BLOB_OFFLOAD_BYTES
 
     def __post_init__(self) -> None:
+        if self.blobs is None:
+            object.__setattr__(self, "blobs", blobs_of(self.store))
         _check_ports(self)
         if self.clock is not None and self.clock is not self.store.clock:
             raise ValueError("clock is not the store's; leave it out, or give the store that clock")
@@ -115,6 +120,7 @@ def _check_ports(runtime: Runtime) -> None:
     optional = {
         "secrets": ("resolve", "give a SecretResolver, such as InMemorySecretResolver"),
         "prices": ("price_for", "give a PriceResolver, such as StaticPriceTable"),
+        "blobs": ("put get open head delete list delete_run", "give a BlobStore, or leave it out"),
         "transport": ("request stream", "give an HttpTransport"),
     }
     given = {name: need for name, need in optional.items() if getattr(runtime, name) is not None}

@@ -23,6 +23,7 @@ from psych_runtime.worker.worker import Worker
 from psych_runtime_core.clock import Clock
 from psych_runtime_core.ids import RunId, VersionHash
 from psych_runtime_core.messages import Part
+from psych_runtime_core.ports.blob import BlobStore
 from psych_runtime_core.ports.model import ModelClient
 from psych_runtime_core.ports.policy import Policy
 from psych_runtime_core.ports.prices import CostPolicy, PriceResolver
@@ -60,6 +61,7 @@ class RuntimeOptions(TypedDict, total=False):
     secrets: SecretResolver | None
     prices: PriceResolver | None
     cost_policy: CostPolicy
+    blobs: BlobStore | None
     transport: HttpTransport | None
     clock: Clock | None
     tool_threads: int

@@ -3,43 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from psych_runtime_core.errors import RunNotFound
-from psych_runtime_core.ids import RunId, WorkerId
+from psych_runtime_core.ids import RunId
+from psych_runtime_core.ports.claims import Claim, ClaimRequest, Claims, Renewed
 from psych_runtime_core.ports.header import claimed, released, renewed
-from psych_runtime_core.ports.store import Claim, ClaimFilter, Claims, Lease, Renewed, RunHeader
+from psych_runtime_core.ports.runs import Lease, RunHeader
 from psych_runtime_core.records import Head
 from psych_runtime_sql.driver import Driver
+from psych_runtime_sql.json_columns import json_array
+from psych_runtime_sql.lookout import Lookout
 from psych_runtime_sql.outcome import Outcome
 from psych_runtime_sql.queue import Queue
-from psych_runtime_sql.rows import header_of, is_ready, json_array, micros, work_values
+from psych_runtime_sql.rows import header_of, is_ready, micros, work_values
 from psych_runtime_sql.statements import Statements
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimRequest:
-    """What a Worker asks for."""
-
-    worker_id: WorkerId
-    limit: int
-    lease_seconds: float
-    only: ClaimFilter
-    request_id: str | None
 
 
 class Leases:
     """Operations on leases, each inside one transaction of the driver it is given."""
 
-    def __init__(self, statements: Statements) -> None:
-        self._sql = statements
+    def __init__(self, statements: Statements, lookout: Lookout) -> None:
+        self._sql, self._lookout = statements, lookout
         self._queue = Queue(statements)
 
     async def claim(self, driver: Driver, request: ClaimRequest, now: datetime) -> Outcome[Claims]:
         """What is held under the request, else what the queue gives."""
-        held = await self._held(driver, request, now)
-        return Outcome(Claims(held or await self._take(driver, request, now)))
+        if held := await self._held(driver, request, now):
+            return Outcome(Claims(held))
+        return await self._take(driver, request, now)
 
     async def renew(
         self, driver: Driver, leases: Sequence[Lease], lease_seconds: float, now: datetime
@@ -54,7 +46,7 @@ class Leases:
                 answers.append(Renewed(lease, "lost"))
                 continue
             headers[lease.run_id] = after
-            end = {"of_run": lease.run_id, "ready_at": micros(after.lease.expires_at)}
+            end = {"of_run": lease.run_id, "ready": False, "ready_at": micros(after.lease.expires_at)}
             await self._sql.extend_lease.fetch(driver, end)
             answers.append(Renewed(after.lease, "kept", after.head))
         return Outcome(tuple(answers))
@@ -68,7 +60,8 @@ class Leases:
             raise RunNotFound(lease.run_id)
         header = released(headers[lease.run_id], lease, now, ready_at, after)
         await self._sql.update_work.fetch(driver, work_values(header, now))
-        return Outcome(None, ready=is_ready(header, now))
+        ready = is_ready(header, now) or await self._lookout.has_ready_of(driver, header.scope.tenant, now)
+        return Outcome(None, ready=ready)
 
     async def _held(self, driver: Driver, request: ClaimRequest, now: datetime) -> tuple[Claim, ...]:
         if request.request_id is None:
@@ -78,15 +71,17 @@ class Leases:
         held = ((header_of(row[:-1]), bool(row[-1])) for row in rows)
         return tuple(Claim(header, header.lease, reclaimed) for header, reclaimed in held if header.lease)
 
-    async def _take(self, driver: Driver, request: ClaimRequest, now: datetime) -> tuple[Claim, ...]:
+    async def _take(self, driver: Driver, request: ClaimRequest, now: datetime) -> Outcome[Claims]:
+        """What the queue gives; who still has room hears when more of what is due is to be made ready."""
         picked = await self._queue.pick(driver, request.worker_id, request.limit, request.only, now)
-        headers = await self._headers(driver, picked)
-        taken = (claimed(headers[run_id], request.worker_id, now, request.lease_seconds) for run_id in picked)
+        headers = await self._headers(driver, picked.run_ids)
+        found = (headers[run_id] for run_id in picked.run_ids)
+        taken = (claimed(header, request.worker_id, now, request.lease_seconds) for header in found)
         claims = tuple(claim for claim in taken if claim)
         for claim in claims:
             values = work_values(claim.header, now, claim_id=request.request_id, expired=claim.reclaimed)
             await self._sql.update_work.fetch(driver, values)
-        return claims
+        return Outcome(Claims(claims, picked.more), ready=picked.due)
 
     async def _headers(self, driver: Driver, run_ids: Sequence[RunId]) -> dict[RunId, RunHeader]:
         if not run_ids:

@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 from sqlalchemy import Dialect, insert, select
 
 from psych_runtime_core.errors import NotMigrated, StoreError
-from psych_runtime_core.ports.store import MigrationReport
+from psych_runtime_core.ports.reports import MigrationReport, Schema
 from psych_runtime_sql.driver import Driver, compiled
 from psych_runtime_sql.rows import micros
 from psych_runtime_sql.tables import MIGRATION
@@ -102,8 +102,21 @@ class Migrator:
         known = {migration.number for migration in self._migrations}
         absent = [migration.number for migration in self._pending(ledger, "pre")]
         newer = [each.number for each in ledger.values() if each.phase == "post" and each.number not in known]
-        if absent or newer:
-            raise NotMigrated(max(newer, default=min(absent, default=1) - 1), self.level)
+        if newer:
+            raise NotMigrated(max(newer), self.level)
+        if absent:
+            # As far as it is whole: what was applied behind a gap is no level.
+            whole = [number for number in ledger if number < absent[0]]
+            raise NotMigrated(max(whole, default=0), self.level)
+
+    async def schema(self, driver: MigrationDriver) -> Schema:
+        """How the schema stands to this release. Raises `StoreError` naming a changed migration."""
+        ledger = await self._ledger(driver)
+        if not ledger:
+            return "none"
+        if max(ledger) > self.level:
+            return "newer"
+        return "pending" if self._pending(ledger, "post") else "current"
 
     async def migrate(
         self, driver: MigrationDriver, phase: Phase, now: datetime, *, plan: bool

@@ -13,8 +13,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[T]):
-    """`heads` are the new ends of logs by their Run; `ready`: there is new work to claim."""
+    """`heads` are the new ends of logs by their Run; `ready`: there is new work to claim.
+
+    `texts`: the Runs whose live text goes on.
+    """
 
     answer: T
     heads: Mapping[RunId, int] = field(default_factory=dict[RunId, int])
     ready: bool = False
+    texts: frozenset[RunId] = frozenset()

@@ -6,12 +6,12 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from hashlib import sha256
 from typing import Any
 
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.header import Move, due
-from psych_runtime_core.ports.store import Append, HeaderFacts, Lease, RunHeader, Waits
+from psych_runtime_core.ports.runs import HeaderFacts, Lease, RunHeader, Waits
+from psych_runtime_core.ports.writes import Append
 from psych_runtime_core.records import Entry, Head
 from psych_runtime_core.scope import Scope
 from psych_runtime_sql.driver import Row
@@ -31,16 +31,6 @@ def micros(at: datetime) -> int:
 def instant(microseconds: int) -> datetime:
     """The instant, in UTC."""
     return _EPOCH + timedelta(microseconds=microseconds)
-
-
-def key_digest(tenant: str, key: str) -> bytes:
-    """What stands for an idempotency key: 32 bytes that tell nothing of it."""
-    return sha256(f"{tenant}\x1f{key}".encode()).digest()
-
-
-def json_array(texts: Sequence[str]) -> str:
-    """Texts as one parameter."""
-    return json.dumps(texts, ensure_ascii=False)
 
 
 # --- headers -----------------------------------------------------------------------------------------
@@ -70,8 +60,12 @@ def run_values(header: RunHeader) -> Values:
         "request": header.request,
         "idempotency_key": header.idempotency_key,
         "priority": header.priority,
+        "parent_run_id": header.parent_run_id,
         "root_run_id": header.root_run_id,
+        "delegation_depth": header.delegation_depth,
+        "continues_run_id": header.continues_run_id,
         "created_at": micros(header.created_at),
+        "erased": header.erased,
     }
 
 
@@ -89,6 +83,7 @@ def log_values(header: RunHeader) -> Values:
 
 def extension_values(write: Append, lease: Lease, facts: HeaderFacts, now: datetime) -> Values:
     """What the holder's append guards on, and what it leaves."""
+    head = write.head
     return {
         "of_run": write.run_id,
         "after_seq": write.after.seq,
@@ -96,8 +91,8 @@ def extension_values(write: Append, lease: Lease, facts: HeaderFacts, now: datet
         "of_worker": lease.worker_id,
         "of_epoch": lease.epoch,
         "now": micros(now),
-        "head_seq": write.head.seq,
-        "head_digest": write.head.digest,
+        "head_seq": head.seq,
+        "head_digest": head.digest,
         "crashes_kept": not write.change.progress,
         **_fact_values(facts),
     }
@@ -111,6 +106,7 @@ def work_values(
     return log_values(header) | {
         "run_id": header.run_id,
         "tenant": header.scope.tenant,
+        "created_at": micros(header.created_at),
         "priority": header.priority,
         "ready": is_ready(header, now),
         "ready_at": _optional_micros(header.ready_at),
@@ -149,12 +145,13 @@ def _fact_values(facts: RunHeader | HeaderFacts) -> Values:
         "waits": _waits(facts.waits),
         "pending": facts.pending,
         "stopping": facts.stopping,
+        "blobs": facts.blobs,
         "attempt_count": facts.attempt_count,
     }
 
 
 def _waits(waits: Waits) -> str:
-    return json.dumps([(reason.value, seq) for reason, seq in waits])
+    return json.dumps([(reason.value, seq) for reason, seq in waits]) if waits else "[]"
 
 
 def _optional_micros(at: datetime | None) -> int | None:

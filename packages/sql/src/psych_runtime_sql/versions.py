@@ -11,6 +11,7 @@ from psych_runtime_core.ports.checks import check_version
 from psych_runtime_core.version import Version
 from psych_runtime_sql.driver import Driver
 from psych_runtime_sql.outcome import Outcome
+from psych_runtime_sql.rows import micros
 from psych_runtime_sql.statements import Statements
 
 
@@ -30,7 +31,8 @@ class Versions:
             stored = replace(version, published_at=now)
             body = stored.encode()
             check_version(body)
-            await self._sql.insert_version.fetch(driver, {"hash": version.hash, "body": body})
+            row = {"hash": version.hash, "body": body, "published_at": micros(now)}
+            await self._sql.insert_version.fetch(driver, row)
         return Outcome(stored)
 
     async def get(self, driver: Driver, version_hash: VersionHash) -> Version:

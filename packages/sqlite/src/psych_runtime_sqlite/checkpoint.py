@@ -9,11 +9,11 @@ from pathlib import Path
 
 from psych_runtime_sqlite.database import PAGE_BYTES
 
-PAGES = 1_000
+PAGES = 4 * 1024 * 1024 // PAGE_BYTES
 
 
 class Checkpointer:
-    """Moves the WAL into the file when about a thousand pages were written, unless another process does."""
+    """Moves the WAL into the file when about 4 MiB were written, unless another process does."""
 
     def __init__(self, path: Path) -> None:
         self._lock_file = path.with_name(f"{path.name}-checkpoint")

@@ -7,18 +7,23 @@ from pathlib import Path
 from typing import Literal
 
 from psych_runtime_core.errors import (
-    NotMigrated,
     StoreError,
     StoreFull,
     StoreMisconfigured,
     StoreUnavailable,
 )
 
+Outcome = Literal["none", "unknown"]
+
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
 _FAILING = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT}
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _FORBIDDEN = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}
-_NO_SCHEMA = ("no such table", "no such column")
+
+
+def lacks_schema(error: sqlite3.Error) -> bool:
+    """Whether it met a table or a column that is not there."""
+    return str(error).startswith(("no such table", "no such column"))
 
 
 def is_busy(error: BaseException) -> bool:
@@ -26,9 +31,7 @@ def is_busy(error: BaseException) -> bool:
     return isinstance(error, sqlite3.Error) and _code(error) in _BUSY
 
 
-def translated(
-    error: sqlite3.Error, operation: str, path: Path, outcome: Literal["none", "unknown"] = "none"
-) -> StoreError:
+def translated(error: sqlite3.Error, operation: str, path: Path, outcome: Outcome = "none") -> StoreError:
     """The error that a caller sees; the driver's belongs to it as its cause."""
     code, detail = _code(error), f"{path.name}: {error}"
     found: StoreError
@@ -45,8 +48,6 @@ def translated(
             f"{operation}: {path} cannot be written ({error}); give this process write access to the file"
             " and to its folder, readers need it too"
         )
-    elif str(error).startswith(_NO_SCHEMA):
-        found = NotMigrated(0, 1)
     else:
         found = StoreError(f"{operation}: SQLite refused a statement ({error})")
     found.__cause__ = error

@@ -22,7 +22,7 @@ class Handle:
     def __init__(self, database: Database, lookout: Lookout, clock: Clock, readers: int) -> None:
         self._loop, self._process = asyncio.get_running_loop(), os.getpid()
         self.readers = Readers(database, self._loop, readers)
-        self._tail = Readers(database, self._loop, 1)
+        self._tail = Readers(database, self._loop, 1, snapshots=False)
         self.watches = Watches(lookout, self._tail, clock)
         self.writer = Writer(database, self._loop, self.watches.hear)
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
+from psych_runtime_core.errors import StoreUnavailable
 from psych_runtime_sqlite.connection import SQLiteDriver, complete
 
 T = TypeVar("T")
@@ -26,6 +27,22 @@ class Job(Generic[T]):
     future: asyncio.Future[T]
     deadline: float
     pages: int = 0
+    begun: bool = False
+    withdrawn: bool = False
+
+    def begin(self) -> bool:
+        """Whether it is still to be done. Asked by the thread, inside the transaction."""
+        # This order, against that of `give_up`: one of the two sees what the other has set.
+        self.begun = True
+        return not self.withdrawn
+
+    def give_up(self, seconds: float) -> None:
+        """Wait no longer. What has not begun is not done either. Called in the loop."""
+        self.withdrawn = True
+        outcome: Literal["none", "unknown"] = "unknown" if self.begun else "none"
+        if not self.future.done():
+            detail = f"it took longer than {seconds:g} s"
+            self.future.set_exception(StoreUnavailable(self.operation, detail, outcome))
 
     def run(self, driver: SQLiteDriver) -> T | Exception:
         """The result, or what the operation refuses with. Raises SQLite's own errors."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Collection, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from datetime import datetime
 from functools import cache
 from types import TracebackType
-from typing import Literal, Self, TypeVar
-from weakref import finalize
+from typing import Literal, Self
 
 from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
 
@@ -18,45 +17,41 @@ from psych_runtime_core.clock import Clock, SystemClock
 from psych_runtime_core.errors import StoreError
 from psych_runtime_core.ids import RunId, VersionHash, WorkerId
 from psych_runtime_core.ports import checks
-from psych_runtime_core.ports.store import (
-    ANY_RUN,
-    NOW,
-    UNCHANGED,
-    Admit,
-    Append,
-    ClaimFilter,
-    Claims,
-    HeaderChange,
-    Lease,
-    MigrationReport,
-    Renewed,
-    RunHeader,
-    Write,
-)
+from psych_runtime_core.ports.claims import ANY_RUN, ClaimFilter, ClaimRequest, Claims, Renewed
+from psych_runtime_core.ports.queries import Page, RunQuery
+from psych_runtime_core.ports.reports import MigrationReport, StoreCheck, StoreStats
+from psych_runtime_core.ports.runs import NOW, Lease, RunHeader
+from psych_runtime_core.ports.store import Store
 from psych_runtime_core.ports.watch import Watch
+from psych_runtime_core.ports.writes import UNCHANGED, Admit, Append, HeaderChange, Write
 from psych_runtime_core.records import Codec, Entry, Head, PlainCodec
 from psych_runtime_core.version import Version
-from psych_runtime_sql.leases import ClaimRequest, Leases
-from psych_runtime_sql.lookout import Lookout
+from psych_runtime_sql.admissions import Standing, Unfinished
+from psych_runtime_sql.blobs import SqlBlobStore
+from psych_runtime_sql.kv import SqlKeyValue
+from psych_runtime_sql.leases import Leases
+from psych_runtime_sql.live import SqlLive
 from psych_runtime_sql.migrator import Migrator
-from psych_runtime_sql.outcome import Outcome
-from psych_runtime_sql.runs import Runs, Standing
-from psych_runtime_sql.statements import Statements
-from psych_runtime_sql.versions import Versions
-from psych_runtime_sqlite.database import Database
-from psych_runtime_sqlite.handle import Handle
-from psych_runtime_sqlite.jobs import Work
+from psych_runtime_sql.operations import Operations
+from psych_runtime_sql.purge import Purge
+from psych_runtime_sql.sweeps import PART_BYTES
+from psych_runtime_sqlite.access import FileAccess, in_time
+from psych_runtime_sqlite.callers import Caller, CallersConnection
+from psych_runtime_sqlite.database import MIGRATION_SECONDS, Database, path_of
+from psych_runtime_sqlite.health import CHECK_SECONDS, health
+from psych_runtime_sqlite.joined import JoinedStore
+from psych_runtime_sqlite.vacuum import give_back
+from psych_runtime_sqlite.watches import Wanted
 
-T = TypeVar("T")
-
+SWEEPING_SECONDS = 60.0
 
 _DIALECT = sqlite_dialect(paramstyle="qmark")
 
 
 @cache
-def _statements() -> Statements:
+def _operations() -> Operations:
     """All statements, compiled. That takes a tenth of a second, so a process does it once."""
-    return Statements(_DIALECT)
+    return Operations(_DIALECT)
 
 
 class SQLiteStore:
@@ -64,7 +59,8 @@ class SQLiteStore:
 
     With `synchronous="full"` an acknowledged write survives `kill -9` and power loss; with `"normal"` it
     survives `kill -9`, and power loss may take the last commits. `busy_seconds` is how long other processes
-    are waited for, `readers` how many calls may read at once. One store serves one event loop at a time.
+    are waited for, `operation_seconds` how long a call may take (a purge, an erasure and a migration 60 s),
+    `readers` how many calls may read at once. One store serves one event loop at a time.
     No other code of the process may open and close the file meanwhile: that drops the store's locks.
     """
 
@@ -74,20 +70,30 @@ class SQLiteStore:
         *,
         synchronous: Literal["full", "normal"] = "full",
         busy_seconds: float = 10.0,
+        operation_seconds: float = 10.0,
         readers: int = 4,
         codec: Codec | None = None,
         clock: Clock | None = None,
         read_only: bool = False,
     ) -> None:
-        statements = _statements()
+        operations = _operations()
         self.codec: Codec = codec or PlainCodec()
         self.clock: Clock = clock or SystemClock()
-        self._database = Database.at(path, synchronous, busy_seconds, Migrator(_DIALECT))
-        self._runs, self._versions = Runs(statements), Versions(statements)
-        self._leases, self._lookout = Leases(statements), Lookout(statements)
-        self._readers, self._read_only = checked_readers(readers), read_only
-        self._handle: Handle | None = None
-        self._closed = False
+        self._database = Database(
+            path_of(path), Migrator(_DIALECT), synchronous, busy_seconds, operation_seconds, read_only
+        )
+        access = FileAccess(self._database, operations.lookout, self.clock, checked_readers(readers))
+        self._access, self._operations = access, operations
+        self._leases = Leases(operations.statements, operations.lookout)
+        self._purge = Purge(access, operations, self.clock)
+        self.blobs = SqlBlobStore(access, operations, self.clock)
+        self.kv = SqlKeyValue(access, operations.values, self.clock)
+        self.live = SqlLive(
+            access,
+            operations.texts,
+            self.clock,
+            lambda run_id: access.handle().watches.watch(Wanted(texts=frozenset({run_id}))),
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -98,19 +104,31 @@ class SQLiteStore:
         await self.close()
 
     async def put_version(self, version: Version) -> Version:
-        return await self._write(
-            "put_version", lambda driver: self._versions.put(driver, version, self._now())
+        return await self._access.write(
+            "put_version", lambda driver: self._operations.versions.put(driver, version, self._now())
         )
 
     async def get_version(self, version_hash: VersionHash) -> Version:
-        return await self._read("get_version", lambda driver: self._versions.get(driver, version_hash))
+        return await self._access.read(
+            "get_version", lambda driver: self._operations.versions.get(driver, version_hash)
+        )
 
     async def commit(self, writes: Sequence[Write]) -> tuple[Head, ...]:
         return tuple(standing.head for standing in await self._commit("commit", writes))
 
     async def admit(self, header: RunHeader, entries: Sequence[Entry]) -> RunId:
-        (standing,) = await self._commit("admit", [Admit(header, tuple(entries))])
-        return standing.run_id
+        write = Admit(header, tuple(entries))
+        if checks.fits_one_commit(write):
+            return (await self._commit("admit", [write]))[0].run_id
+        checks.check_commit([write])
+        while True:
+            standing = await self._access.write(
+                "admit",
+                lambda driver: self._operations.past.step(driver, write, self._now()),
+                PART_BYTES,
+            )
+            if standing is not None:
+                return standing.run_id
 
     async def append(
         self,
@@ -125,10 +143,19 @@ class SQLiteStore:
 
     async def read(self, run_id: RunId, after: int = 0, limit: int = 1000) -> tuple[Entry, ...]:
         checks.check_read(after, limit)
-        return await self._read("read", lambda driver: self._runs.read(driver, run_id, after, limit))
+        return await self._access.read(
+            "read", lambda driver: self._operations.runs.read(driver, run_id, after, limit)
+        )
 
     async def get_run(self, run_id: RunId) -> RunHeader:
-        return await self._read("get_run", lambda driver: self._runs.get_run(driver, run_id))
+        return await self._access.read(
+            "get_run", lambda driver: self._operations.runs.get_run(driver, run_id)
+        )
+
+    async def find_runs(self, query: RunQuery, cursor: str | None = None) -> Page[RunHeader]:
+        return await self._access.read(
+            "find_runs", lambda driver: self._operations.finder.page(driver, query, cursor)
+        )
 
     async def claim(
         self,
@@ -139,14 +166,16 @@ class SQLiteStore:
         only: ClaimFilter = ANY_RUN,
         request_id: str | None = None,
     ) -> Claims:
-        checks.check_claim(limit, lease_seconds, only, request_id)
         request = ClaimRequest(worker_id, limit, lease_seconds, only, request_id)
-        return await self._write("claim", lambda driver: self._leases.claim(driver, request, self._now()))
+        checks.check_claim(request)
+        return await self._access.write(
+            "claim", lambda driver: self._leases.claim(driver, request, self._now())
+        )
 
     async def renew(self, leases: Sequence[Lease], *, lease_seconds: float = 30.0) -> tuple[Renewed, ...]:
         checks.check_lease_seconds(lease_seconds)
         named = tuple(leases)
-        return await self._write(
+        return await self._access.write(
             "renew", lambda driver: self._leases.renew(driver, named, lease_seconds, self._now())
         )
 
@@ -154,7 +183,7 @@ class SQLiteStore:
         self, lease: Lease, ready_at: datetime | None = NOW, *, after: Head | None = None
     ) -> None:
         checks.check_release(ready_at, after)
-        await self._write(
+        await self._access.write(
             "release", lambda driver: self._leases.release(driver, lease, ready_at, after, self._now())
         )
 
@@ -163,55 +192,75 @@ class SQLiteStore:
     ) -> AbstractAsyncContextManager[Watch]:
         return self._changes(tuple(run_ids), ready=ready)
 
+    async def purge(self, query: RunQuery, *, dry_run: bool = False) -> tuple[RunHeader, ...]:
+        checks.check_conditions(query)
+        async with in_time(SWEEPING_SECONDS, "purge"):
+            if dry_run:
+                return tuple(await self._purge.doomed(query))
+            self._access.require_writable()
+            gone = await self._purge.purge(query)
+            # The Runs are gone. The next purge shortens the file, too.
+            with suppress(StoreError):
+                await give_back(self._access)
+            return gone
+
+    async def erase(self, query: RunQuery) -> int:
+        checks.check_conditions(query)
+        self._access.require_writable()
+        async with in_time(SWEEPING_SECONDS, "erase"):
+            return await self._purge.erase(query)
+
+    async def stats(self, *, tenant: str | None = None, top: int = 20) -> StoreStats:
+        checks.check_stats(top)
+        return await self._access.read(
+            "stats", lambda driver: self._operations.stats.of(driver, tenant, top, self._now())
+        )
+
+    async def check(self) -> StoreCheck:
+        self._access.handle()
+        async with in_time(CHECK_SECONDS, "check", "none"):
+            return await asyncio.to_thread(health, self._database, self._operations)
+
     async def migrate(self, phase: Literal["pre", "post"] = "pre", *, plan: bool = False) -> MigrationReport:
-        self._require_writable()
-        self._open()
-        return await asyncio.to_thread(self._database.migrate, phase, self._now(), plan=plan)
+        if not plan:
+            self._access.require_writable()
+        self._access.handle()
+        async with in_time(MIGRATION_SECONDS, "migrate"):
+            return await asyncio.to_thread(self._database.migrate, phase, self._now(), plan=plan)
 
     async def close(self) -> None:
-        self._closed = True
-        handle, self._handle = self._handle, None
-        if handle is not None and not handle.is_inherited:
-            await handle.close()
+        await self._access.close()
 
-    # --- how an operation reaches its thread
+    def within(self, connection: CallersConnection) -> Store:
+        """A view that begins Runs in a transaction of the caller's: they stand or fall with it.
+
+        `connection` is one to this very file, of `sqlite3` or of SQLAlchemy. The view never commits; its Runs
+        are seen and claimed once the caller has. Only `dispatch` may be called on it, of Versions that are
+        stored: all else is `StoreError`. The transaction holds the only write lock, so keep it short.
+        """
+        self._access.handle()
+        self._access.require_writable()
+        return JoinedStore(self, Caller(self._database, connection), self._operations)
 
     async def _commit(self, operation: str, writes: Sequence[Write]) -> tuple[Standing, ...]:
         checks.check_commit(writes)
-        size = sum(len(entry.body) for write in writes for entry in write.entries)
-        kept = tuple(writes)
-        return await self._write(operation, lambda driver: self._runs.commit(driver, kept, self._now()), size)
-
-    async def _write(self, operation: str, work: Work[Outcome[T]], size: int = 0) -> T:
-        self._require_writable()
-        return (await self._open().writer.submit(operation, work, size)).answer
-
-    async def _read(self, operation: str, work: Work[T]) -> T:
-        return await self._open().readers.submit(operation, work)
+        size, kept = checks.commit_bytes(writes), tuple(writes)
+        while True:
+            try:
+                return await self._access.write(
+                    operation, lambda driver: self._operations.runs.commit(driver, kept, self._now()), size
+                )
+            except Unfinished as left:
+                await self._purge.finish([left.mark])
 
     @asynccontextmanager
     async def _changes(self, run_ids: Collection[RunId], *, ready: bool) -> AsyncGenerator[Watch]:
-        async with self._open().watches.watch(run_ids, ready=ready) as watch:
+        async with self._access.handle().watches.watch(Wanted(frozenset(run_ids), ready=ready)) as watch:
             yield watch
 
     def _now(self) -> datetime:
         """Asked inside the transaction: the lock may have been waited for."""
         return self.clock.now()
-
-    def _require_writable(self) -> None:
-        if self._read_only:
-            raise StoreError("this store is read-only; open one without read_only=True to write")
-
-    def _open(self) -> Handle:
-        """The handle of this process and loop; a new one after a fork, and after a loop that was closed."""
-        if self._closed:
-            raise StoreError("closed: this SQLiteStore was closed; open another one")
-        handle = self._handle
-        if handle is not None and handle.serves_here():
-            return handle
-        self._handle = Handle(self._database, self._lookout, self.clock, self._readers)
-        finalize(self, self._handle.stop)
-        return self._handle
 
 
 def checked_readers(readers: int) -> int:

@@ -10,20 +10,23 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from psych_runtime_core.errors import StoreUnavailable
 from psych_runtime_sql.outcome import Outcome
+from psych_runtime_sqlite import faults
 from psych_runtime_sqlite.checkpoint import Checkpointer
 from psych_runtime_sqlite.connection import HeldConnection, SQLiteDriver
 from psych_runtime_sqlite.database import PAGE_BYTES, Database, pause
-from psych_runtime_sqlite.faults import is_busy, translated
+from psych_runtime_sqlite.faults import is_busy
 from psych_runtime_sqlite.jobs import Answer, Job, Jobs, Work, post, settle, start
 
 T = TypeVar("T")
 Group = list[Job[Any]]
 
 GROUP = 64
+# 16 MiB: who waits behind a group that is full waits for no more than behind the largest commit.
+GROUP_PAGES = 16 * 1024 * 1024 // PAGE_BYTES
 # A commit of a few entries touches the row of its Run, the log, its index and, at times, the queue's.
 PAGES_OF_AN_OPERATION = 4
 
@@ -48,8 +51,8 @@ class Writer:
         self._checkpointer = Checkpointer(database.path)
         self._threads: list[threading.Thread] = []
 
-    def submit(self, operation: str, work: Work[Outcome[T]], size: int = 0) -> asyncio.Future[Outcome[T]]:
-        """Run `work` in a transaction and answer when it is committed. `size`: about how many bytes it adds.
+    def submit(self, operation: str, work: Work[Outcome[T]], size: int = 0) -> Job[Outcome[T]]:
+        """Have `work` done in a transaction, answered when that is committed. It adds about `size` bytes.
 
         Called in the loop. Who stops waiting changes nothing: the work is done with its neighbours'.
         """
@@ -58,8 +61,9 @@ class Writer:
         future: asyncio.Future[Outcome[T]] = self._loop.create_future()
         deadline = time.monotonic() + self._database.busy_seconds
         pages = PAGES_OF_AN_OPERATION + size // PAGE_BYTES
-        self._jobs.put(Job(operation, work, future, deadline, pages))
-        return future
+        job = Job(operation, work, future, deadline, pages)
+        self._jobs.put(job)
+        return job
 
     def stop(self) -> list[threading.Thread]:
         """End the thread when it has done what waits; it may be joined."""
@@ -99,7 +103,7 @@ class Writer:
         """What waits already, up to a group. A stop that was met is put back."""
         group = [first]
         with suppress(Empty):
-            while len(group) < GROUP:
+            while len(group) < GROUP and sum(job.pages for job in group) < GROUP_PAGES:
                 job = self._jobs.get_nowait()
                 if job is None:
                     self._jobs.put(None)
@@ -111,13 +115,18 @@ class Writer:
         """Commit a group; a refused operation alone is rolled back. What fails closes the connection."""
         with self._held.use() as (connection, driver):
             connection.execute("BEGIN IMMEDIATE")
-            answers = [(job, self._operate(connection, driver, job)) for job in group]
-            try:
-                connection.execute("COMMIT")
-            except sqlite3.Error as error:
-                raise CommitFailed(error) from error
+            jobs = [job for job in group if job.begin()]
+            operate = self._operate_alone if len(jobs) == 1 else self._operate
+            answers = [(job, operate(connection, driver, job)) for job in jobs]
+            self._end(connection)
         self._checkpointer.note(sum(job.pages for job in group))
         return answers
+
+    def _operate_alone(self, connection: sqlite3.Connection, driver: SQLiteDriver, job: Job[Any]) -> Any:
+        answer = job.run(driver)
+        if isinstance(answer, Exception):
+            connection.execute("ROLLBACK")
+        return answer
 
     def _operate(self, connection: sqlite3.Connection, driver: SQLiteDriver, job: Job[Any]) -> Any:
         connection.execute("SAVEPOINT operation")
@@ -126,6 +135,15 @@ class Writer:
             connection.execute("ROLLBACK TO operation")
         connection.execute("RELEASE operation")
         return answer
+
+    def _end(self, connection: sqlite3.Connection) -> None:
+        """Commit what was not rolled back."""
+        if not connection.in_transaction:
+            return
+        try:
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise CommitFailed(error) from error
 
     def _still_waiting(self, group: Group) -> list[Group]:
         """The group without those whose time is over: they are told so."""
@@ -136,10 +154,8 @@ class Writer:
         waiting = [job for job in group if job.deadline > now]
         return [waiting] if waiting else []
 
-    def _failed(
-        self, group: Group, error: sqlite3.Error, outcome: Literal["none", "unknown"] = "none"
-    ) -> list[Answer]:
-        return [(job, translated(error, job.operation, self._database.path, outcome)) for job in group]
+    def _failed(self, group: Group, error: sqlite3.Error, outcome: faults.Outcome = "none") -> list[Answer]:
+        return [(job, self._database.explain(error, job.operation, outcome)) for job in group]
 
     def _answer(self, answers: list[Answer]) -> None:
         post(self._loop, self._deliver, answers)

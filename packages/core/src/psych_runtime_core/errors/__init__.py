@@ -16,6 +16,7 @@ Each holds what it knows as fields, and says what to do next.
     │   ├── RunNotFound (KeyError)     ├── VersionNotFound (KeyError)
     │   ├── StoreUnavailable           │   └── StoreFull
     │   ├── NotMigrated                ├── StoreMisconfigured
+    │   ├── BlobNotFound (KeyError)    ├── BlobCorrupt
     │   └── EntryTooLarge (ValueError)
     ├── RunEndedWithoutAnswer
     │   ├── RunFailed                  └── RunAborted › DeadlineExceeded
@@ -73,6 +74,8 @@ from psych_runtime_core.errors.runs import (
     WaitNotFound,
 )
 from psych_runtime_core.errors.stores import (
+    BlobCorrupt,
+    BlobNotFound,
     EntryTooLarge,
     LeaseLost,
     NotMigrated,
@@ -89,6 +92,8 @@ from psych_runtime_core.errors.stores import (
 __all__ = [
     "AccessDenied",
     "BadSchema",
+    "BlobCorrupt",
+    "BlobNotFound",
     "CallSource",
     "ConversationError",
     "CorruptLog",

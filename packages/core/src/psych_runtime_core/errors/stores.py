@@ -66,7 +66,8 @@ class NotMigrated(StoreError):
 
     def __init__(self, found: int, needed: int) -> None:
         self.found, self.needed = found, needed
-        cure = "upgrade psych-runtime" if found > needed else "call await store.migrate()"
+        migrate = "run `psych migrate`, or call await store.migrate()"
+        cure = "upgrade psych-runtime" if found > needed else migrate
         super().__init__(f"the store is at schema level {found}, this release needs {needed}; {cure}")
 
 
@@ -80,6 +81,24 @@ class EntryTooLarge(StoreError, ValueError):
     def __init__(self, what: str, size: int, limit: int) -> None:
         self.what, self.size, self.limit = what, size, limit
         super().__init__(f"{what} has {size} bytes, the limit is {limit}; store less")
+
+
+class BlobNotFound(StoreError, KeyError):
+    """No blob of this key is stored."""
+
+    def __init__(self, key: object) -> None:
+        self.key = key
+        super().__init__(f"no blob {key} is stored here")
+
+    __str__ = Exception.__str__
+
+
+class BlobCorrupt(StoreError):
+    """A blob is not what was stored: its content was damaged, or replaced while it was read."""
+
+    def __init__(self, key: object, detail: str) -> None:
+        self.key, self.detail = key, detail
+        super().__init__(f"the blob {key} is not what was stored ({detail}); read it anew, or restore it")
 
 
 class UnknownStoreUrl(PsychError, ValueError):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from psych_runtime_core.errors import EntryTooLarge
-from psych_runtime_core.ports.store import NOW, Admit, Append, ClaimFilter, HeaderAction, Write
+from psych_runtime_core.ports.claims import ClaimFilter, ClaimRequest
+from psych_runtime_core.ports.queries import RunQuery
+from psych_runtime_core.ports.runs import NOW
+from psych_runtime_core.ports.writes import Admit, Append, HeaderAction, Write
 from psych_runtime_core.records import MAX_BODY_BYTES, MAX_COMMIT_BYTES, Entry, Head
 
 MAX_WRITES = 16
@@ -30,10 +33,23 @@ def check_commit(writes: Sequence[Write]) -> None:
             _check_admit(write, alone=len(writes) == 1)
         else:
             _check_append(write)
-    entries = [entry for write in writes for entry in write.entries]
-    size, limit = sum(len(entry.body) for entry in entries), MAX_COMMIT_BYTES + SEAL_BYTES * len(entries)
-    if size > limit:
-        raise EntryTooLarge(f"a commit on {', '.join(write.run_id for write in writes)}", size, limit)
+    if len(writes) > 1 or isinstance(writes[0], Append):
+        _check_size(writes)
+
+
+def fits_one_commit(write: Admit) -> bool:
+    """Whether an admission is small enough for one commit. A longer past is stored in pieces."""
+    return commit_bytes([write]) <= commit_limit([write])
+
+
+def commit_bytes(writes: Sequence[Write]) -> int:
+    """The bodies of a commit, in bytes."""
+    return sum(len(entry.body) for write in writes for entry in write.entries)
+
+
+def commit_limit(writes: Sequence[Write]) -> int:
+    """What its bodies may have, sealed as they are."""
+    return MAX_COMMIT_BYTES + SEAL_BYTES * sum(len(write.entries) for write in writes)
 
 
 def check_version(encoded: bytes) -> None:
@@ -48,13 +64,24 @@ def check_read(after: int, limit: int) -> None:
     _require(1 <= limit <= 10_000, f"a page has 1 to 10000 entries, not {limit}")
 
 
-def check_claim(limit: int, lease_seconds: float, only: ClaimFilter, request_id: str | None) -> None:
+def check_claim(request: ClaimRequest) -> None:
     """Raise `ValueError` for a claim out of bounds."""
-    _require(1 <= limit <= 100, f"a claim takes 1 to 100 Runs, not {limit}")
-    check_lease_seconds(lease_seconds)
-    for name, members in (("skip_versions", only.skip_versions), ("exclude", only.exclude)):
+    named = request.request_id
+    _require(1 <= request.limit <= 100, f"a claim takes 1 to 100 Runs, not {request.limit}")
+    check_lease_seconds(request.lease_seconds)
+    check_filter(request.only)
+    _require(named is None or 1 <= len(named) <= 64, "a request_id has 1 to 64 characters")
+
+
+def check_filter(only: ClaimFilter) -> None:
+    """Raise `ValueError` for more names than a filter has, and for a cap that lets nothing run."""
+    sets = {"tenants": only.tenants or (), "skip_versions": only.skip_versions, "exclude": only.exclude}
+    for name, members in sets.items():
         _require(len(members) <= 1_000, f"{name} has at most 1000 members, not {len(members)}")
-    _require(request_id is None or 1 <= len(request_id) <= 64, "a request_id has 1 to 64 characters")
+    caps = only.tenant_concurrency
+    numbers = caps.values() if isinstance(caps, Mapping) else () if caps is None else (caps,)
+    for cap in numbers:
+        _require(cap >= 1, f"a tenant may have 1 or more Runs leased at once, not {cap}")
 
 
 def check_lease_seconds(lease_seconds: float) -> None:
@@ -68,18 +95,41 @@ def check_release(ready_at: datetime | None, after: Head | None) -> None:
     _check_aware(ready_at, "ready_at")
 
 
+def check_conditions(query: RunQuery) -> None:
+    """Raise `ValueError` for a query that means every Run: nobody removes those by leaving something out."""
+    _require(bool(query.conditions), "a query without conditions matches every Run; name what is to go")
+
+
+def check_stats(top: int) -> None:
+    """Raise `ValueError` for a number of tenants that no statistics have."""
+    _require(0 <= top <= 1_000, f"stats name 0 to 1000 tenants, not {top}")
+
+
+def _check_size(writes: Sequence[Write]) -> None:
+    size, limit = commit_bytes(writes), commit_limit(writes)
+    if size > limit:
+        raise EntryTooLarge(f"a commit on {', '.join(write.run_id for write in writes)}", size, limit)
+
+
 def _check_admit(write: Admit, *, alone: bool) -> None:
     header, run_id = write.header, write.run_id
     _require(bool(write.entries), f"{run_id}: an admission has entries")
     _require(header.head == write.head, f"{run_id}: the header's head is the last entry of its log")
-    _require(header.terminal is None and header.settled_at is None, f"{run_id}: a new Run is not settled")
+    _require(header.lease is None and not header.erased, f"{run_id}: a new Run is nobody's and not erased")
     _require(
-        header.epoch == header.crashes == 0 and header.lease is None, f"{run_id}: a new Run was not claimed"
+        (header.terminal is None) == (header.settled_at is None),
+        f"{run_id}: what is settled has a terminal state and an instant",
+    )
+    _require(
+        header.ready_at is None or (header.terminal is None and header.epoch == 0),
+        f"{run_id}: a Run with a past is settled, or waits to be woken",
     )
     _require(
         alone or header.idempotency_key is None, f"{run_id}: an idempotency key stands in a commit alone"
     )
-    _check_entries(write, epoch=0, settles=False)
+    highest = max((entry.epoch for entry in write.entries), default=0)
+    _require(header.epoch >= highest, f"{run_id}: its epoch is {header.epoch}, an entry's {highest}")
+    _check_entries(write, epoch=None, settles=header.terminal is not None)
 
 
 def _check_append(write: Append) -> None:
@@ -103,7 +153,8 @@ def _check_append(write: Append) -> None:
     _check_entries(write, epoch=lease.epoch if lease else 0, settles=settles)
 
 
-def _check_entries(write: Write, *, epoch: int, settles: bool) -> None:
+def _check_entries(write: Write, *, epoch: int | None, settles: bool) -> None:
+    """`epoch` is the writer's; None: a past keeps the epochs it had."""
     for seq, entry in enumerate(write.entries, write.after.seq + 1):
         _check_entry(entry, f"{write.run_id}, entry {entry.seq}", seq, epoch)
     settling = [entry.type == "run_settled" for entry in write.entries]
@@ -113,9 +164,11 @@ def _check_entries(write: Write, *, epoch: int, settles: bool) -> None:
     )
 
 
-def _check_entry(entry: Entry, where: str, seq: int, epoch: int) -> None:
+def _check_entry(entry: Entry, where: str, seq: int, epoch: int | None) -> None:
     _require(entry.seq == seq, f"{where}: seq {seq} comes here")
-    _require(entry.epoch == epoch, f"{where}: its epoch is {entry.epoch}, its writer's {epoch}")
+    _require(
+        epoch is None or entry.epoch == epoch, f"{where}: its epoch is {entry.epoch}, its writer's {epoch}"
+    )
     _require(len(entry.digest) == 32, f"{where}: a digest has 32 bytes")
     _check_aware(entry.at, f"{where}: at")
     if len(entry.body) > MAX_BODY_BYTES + SEAL_BYTES:

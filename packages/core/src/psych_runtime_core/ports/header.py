@@ -9,8 +9,11 @@ from enum import StrEnum
 
 from psych_runtime_core.errors import LeaseLost, SeqConflict
 from psych_runtime_core.ids import WorkerId
-from psych_runtime_core.ports.store import Admit, Append, Claim, HeaderFacts, Lease, RunHeader
+from psych_runtime_core.ports.claims import Claim
+from psych_runtime_core.ports.runs import HeaderFacts, Lease, RunHeader
+from psych_runtime_core.ports.writes import Admit, Append
 from psych_runtime_core.records import Head
+from psych_runtime_core.scope import Scope
 
 
 class Operation(StrEnum):
@@ -72,10 +75,12 @@ def from_outside(move: Move) -> bool:
 
 
 def lease_end(move: Move) -> datetime | None:
+    """When the lease that is asked for ends: then somebody must look."""
     return move.lease.expires_at if move.lease else None
 
 
 def same_ready(move: Move) -> datetime | None:
+    """As it was."""
     return move.header.ready_at
 
 
@@ -93,14 +98,17 @@ def given(move: Move) -> datetime | None:
 
 
 def asked(move: Move) -> Lease | None:
+    """The one that is asked for."""
     return move.lease
 
 
 def same_lease(move: Move) -> Lease | None:
+    """As it was, also when it has expired."""
     return move.header.lease
 
 
 def none(move: Move) -> None:
+    """Nobody's, and never to be looked at."""
     del move
 
 
@@ -160,6 +168,12 @@ def released(
     if after is not None and header.head != after:
         raise SeqConflict(header.run_id, header.head)
     return _after(Operation.RELEASE, move)
+
+
+def scrubbed(header: RunHeader) -> RunHeader:
+    """The header of a settled Run without what it says of a person."""
+    nobody = {"scope": Scope(tenant=header.scope.tenant), "idempotency_key": None, "request": bytes(32)}
+    return header.model_copy(update={**nobody, "erased": True})
 
 
 def allows(header: RunHeader, write: Append, now: datetime) -> bool:

@@ -13,7 +13,8 @@ from psych_runtime_core.errors import (
     SeqConflict,
 )
 from psych_runtime_core.ports.header import allows
-from psych_runtime_core.ports.store import Admit, Append, RunHeader, Write
+from psych_runtime_core.ports.runs import RunHeader
+from psych_runtime_core.ports.writes import Admit, Append, Write
 
 Met = Sequence[tuple[Write, RunHeader | None]]
 """Each write with the stored header of its Run, of an `Admit` also by its idempotency key."""
@@ -74,6 +75,9 @@ def _refuse_appends(appends: Sequence[tuple[Append, RunHeader]], now: datetime) 
 
 def _refuse_other_requests(met: Met) -> None:
     for write, header in met:
-        if isinstance(write, Admit) and header and header.request != write.header.request:
+        # What an erased Run was asked for is gone, so nothing can differ from it.
+        if not isinstance(write, Admit) or header is None or header.erased:
+            continue
+        if header.request != write.header.request:
             key = write.header.idempotency_key or write.run_id
             raise IdempotencyConflict(key, header.run_id, "request")

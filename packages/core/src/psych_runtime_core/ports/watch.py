@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
@@ -42,6 +42,54 @@ class Watch(Protocol):
     async def wait(self, timeout_seconds: float) -> Hint:
         """The next hint; an empty one at the timeout."""
         ...
+
+
+class News:
+    """What a watch has heard and not told yet. It knows no loop and takes no lock: who has it does.
+
+    `wants_ready`: it is to hear of ready work.
+    """
+
+    def __init__(self, run_ids: Collection[RunId] = (), *, ready: bool = False) -> None:
+        self.followed, self.wants_ready = set(run_ids), ready
+        self._changed: set[RunId] = set()
+        self._seen: dict[RunId, int] = {}
+        self._ready = False
+
+    def __bool__(self) -> bool:
+        return self._ready or bool(self._changed)
+
+    def follow(self, *run_ids: RunId) -> None:
+        self.followed.update(run_ids)
+
+    def unfollow(self, *run_ids: RunId) -> None:
+        self.followed.difference_update(run_ids)
+        self._changed.difference_update(run_ids)
+        for run_id in run_ids:
+            self._seen.pop(run_id, None)
+
+    def saw(self, run_id: RunId, seq: int) -> None:
+        if run_id in self.followed:
+            self._seen[run_id] = max(self._seen.get(run_id, 0), seq)
+
+    def hear(
+        self, changed: Mapping[RunId, int], *, ready: bool = False, texts: Collection[RunId] = ()
+    ) -> bool:
+        """Merge into the next hint how far logs lead now, and whose text goes on.
+
+        Whether that is the first of it: who waits is woken then.
+        """
+        had_news = bool(self)
+        self._ready = self._ready or (ready and self.wants_ready)
+        led_on = (run_id for run_id, seq in changed.items() if seq > self._seen.get(run_id, 0))
+        self._changed |= self.followed.intersection(led_on).union(texts)
+        return not had_news and bool(self)
+
+    def take(self) -> Hint:
+        """The hint, told now: the next one is empty so far."""
+        hint = Hint(self._ready, frozenset(self._changed))
+        self._ready, self._changed = False, set()
+        return hint
 
 
 class PollingWatch:

@@ -1,7 +1,7 @@
 """The records of a Run's log."""
 
 from psych_runtime_core.records.base import RecordModel, stamp
-from psych_runtime_core.records.codec import Codec, PlainCodec
+from psych_runtime_core.records.codec import ClosedCodec, Codec, PlainCodec
 from psych_runtime_core.records.entry import (
     GENESIS,
     MAX_BODY_BYTES,
@@ -19,6 +19,7 @@ __all__ = [
     "GENESIS",
     "MAX_BODY_BYTES",
     "MAX_COMMIT_BYTES",
+    "ClosedCodec",
     "Codec",
     "Entry",
     "Head",

@@ -39,3 +39,13 @@ class PlainCodec:
     def open(self, sealed: bytes, *, scope: Scope, bound: bytes) -> bytes | None:
         del scope, bound
         return sealed
+
+
+class ClosedCodec(PlainCodec):
+    """Opens nothing: what is sealed reads as if it were erased, and the facts beside it as they are."""
+
+    name = "closed"
+
+    def open(self, sealed: bytes, *, scope: Scope, bound: bytes) -> bytes | None:
+        del scope, bound
+        return sealed if sealed.startswith(b"{") else None

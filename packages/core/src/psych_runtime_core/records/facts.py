@@ -70,6 +70,7 @@ class FailureKind(StrEnum):
     RESULT_NOT_SERIALISABLE = "result_not_serialisable"
     RESULT_TOO_LARGE = "result_too_large"
     BLOB_STORE_REQUIRED = "blob_store_required"
+    BLOB_MISSING = "blob_missing"
     FORCE_SETTLED = "force_settled"
     TRANSIENT = "transient"
     PERMANENT = "permanent"

@@ -21,6 +21,7 @@ class Limits(SpecModel):
     - `output_retries`: answers sent back for not fitting `output_schema`.
     - `failure_streak_*`: failures of one tool in a row before it is withheld for one turn / the lane fails.
     - `repeat_call_*`: same tool, arguments and result before refusal / the lane fails.
+    - `large_result_bytes`: JSON of a result; of a larger one the model is told the beginning and a handle.
     - `stream_idle_seconds`: silence of a model stream before it is given up; 0 waits for ever.
     """
 
@@ -34,6 +35,7 @@ class Limits(SpecModel):
     failure_streak_hard_stop: int = Field(default=6, ge=1, le=200)
     repeat_call_threshold: int = Field(default=3, ge=1, le=100)
     repeat_call_hard_stop: int = Field(default=6, ge=1, le=200)
+    large_result_bytes: int = Field(default=32_768, ge=1, le=16_777_216)
     stream_idle_seconds: float = Field(default=300.0, ge=0, le=3_600)
 
     @model_validator(mode="after")

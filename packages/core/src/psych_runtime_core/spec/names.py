@@ -2,6 +2,8 @@
 
 # The tool by which an answer that must fit a schema is given.
 ANSWER_TOOL = "final_answer"
+# The tool by which a large result is read on.
+READ_TOOL = "read_tool_output"
 
 RESERVED_TOOL_NAMES = frozenset(
     {
@@ -15,7 +17,7 @@ RESERVED_TOOL_NAMES = frozenset(
         "list_tools",
         "load_skill",
         "message_subagent",
-        "read_tool_output",
+        READ_TOOL,
         "remember",
         "run_code",
         "show_component",

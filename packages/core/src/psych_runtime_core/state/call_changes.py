@@ -12,6 +12,7 @@ from psych_runtime_core.records.turn import ModelCallFinished
 from psych_runtime_core.spec.names import ANSWER_TOOL
 from psych_runtime_core.state.calls import CallState
 from psych_runtime_core.state.changed import changed
+from psych_runtime_core.state.handles import handles_of
 from psych_runtime_core.state.lane import LaneAnswer, LanePhase, LaneState, Repeat, Streak, newest
 from psych_runtime_core.state.run import RunStateView
 from psych_runtime_core.state.wait_changes import close_wait
@@ -78,6 +79,14 @@ def tool_call_finished(state: RunStateView, record: ToolCallFinished) -> None:
     state.put(state.lanes, record.lane, _closed(lane, call, record))
     if _is(record, ToolOutcome.UNKNOWN, FailureKind.FORCE_SETTLED):
         state.set(gave_up=True)
+    _take_handles(state, record)
+
+
+def _take_handles(state: RunStateView, record: ToolCallFinished) -> None:
+    for name, handle in handles_of(record):
+        state.put(state.handles, name, handle)
+        if handle.blob_key is not None and not state.blobs:
+            state.set(blobs=True)
 
 
 def _closed(lane: LaneState, call: CallState, record: ToolCallFinished) -> LaneState:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from psych_runtime_core.errors import CorruptLog
 from psych_runtime_core.ids import RunId
-from psych_runtime_core.ports.store import HeaderFacts
+from psych_runtime_core.ports.runs import HeaderFacts
 from psych_runtime_core.records import Record
 from psych_runtime_core.state.changes import change
 from psych_runtime_core.state.check import check
@@ -64,6 +64,7 @@ def facts_of(state: RunStateView) -> HeaderFacts:
         waits=tuple((wait.reason, wait.opened_seq) for wait in state.open_waits[:WAITS_IN_HEADER]),
         pending=len(state.queue),
         stopping=state.aborted,
+        blobs=state.blobs,
         attempt_count=state.attempt_count,
     )
 

@@ -14,6 +14,7 @@ from psych_runtime_core.jsonvalue import Json
 from psych_runtime_core.records.facts import TerminalState, ToolFailure
 from psych_runtime_core.scope import Scope
 from psych_runtime_core.state.calls import CallState
+from psych_runtime_core.state.handles import Handle
 from psych_runtime_core.state.lane import LaneState
 from psych_runtime_core.state.meter import Meter
 from psych_runtime_core.state.queues import QueueEntry
@@ -91,6 +92,8 @@ class RunStateView:  # noqa: PLW1641 - it changes, so it has no hash
         self.remembered: dict[tuple[str, str | None], Remembered] = {}
         self.prompts: dict[str, int] = {}
         self.toolsets: dict[str, int] = {}
+        self.handles: dict[str, Handle] = {}
+        self.blobs = False
         self.meter = Meter()
         self.parked_seconds = 0.0
         self.parked_since: datetime | None = None

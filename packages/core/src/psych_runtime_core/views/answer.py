@@ -10,10 +10,11 @@ from typing import Any
 from psych_runtime_core.errors import DeadlineExceeded, RunAborted, RunFailed
 from psych_runtime_core.ids import RunId, ToolCallId
 from psych_runtime_core.jsonvalue import Json, json_text
+from psych_runtime_core.ports.runs import Lifecycle
 from psych_runtime_core.records.facts import FailureKind, TerminalState, ToolFailure, ToolOutcome
 from psych_runtime_core.records.turn import ModelCallFinished
 from psych_runtime_core.state.run import Settlement
-from psych_runtime_core.views.lifecycle import Lifecycle, lifecycle_of
+from psych_runtime_core.views.lifecycle import lifecycle_of
 from psych_runtime_core.views.projection import RunProjection
 from psych_runtime_core.views.transcript import CallRecords, TurnRecords
 
@@ -31,6 +32,7 @@ class ToolCallView:
     outcome: ToolOutcome | None
     result: Json
     preview: str | None
+    result_handle: str | None
     failure_message: str | None
     duration_seconds: float | None
     started_at: datetime | None
@@ -159,6 +161,7 @@ def _call_view(call: CallRecords) -> ToolCallView:
         outcome=finished.outcome if finished else None,
         result=finished.result if finished else None,
         preview=finished.preview if finished else None,
+        result_handle=finished.result_handle if finished else None,
         failure_message=finished.failure.message if finished and finished.failure else None,
         duration_seconds=finished.duration_seconds if finished else None,
         started_at=started.at if started else None,

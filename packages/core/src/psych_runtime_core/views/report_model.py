@@ -97,8 +97,9 @@ class ToolCallReport:
     """A tool call, from announcement to result. What only a start says is None where nothing began.
 
     `arguments` and `arguments_digest` are of what ran, else of what was announced. `wait_id` is the Wait
-    that its decision rests on, `decided_by` who answered that. `dangling`: an Attempt before the newest
-    began it, and its end was not seen.
+    that its decision rests on, `decided_by` who answered that. `result_blob_key` is the last part of the key
+    of a blob that holds the result, which is None then. `dangling`: an Attempt before the newest began it,
+    and its end was not seen.
     """
 
     call_id: ToolCallId
@@ -118,8 +119,11 @@ class ToolCallReport:
     failure: ToolFailure | None
     duration_seconds: float | None
     recovered: bool
+    result_handle: str | None
     preview: str | None
     result_bytes: int | None
+    result_blob_key: str | None
+    result_content_type: str | None
     attachments: tuple[ResultAttachment, ...]
     announced_at: datetime
     started_at: datetime | None

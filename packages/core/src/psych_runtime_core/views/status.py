@@ -8,12 +8,13 @@ from datetime import datetime
 
 from psych_runtime_core.ids import RunId, ToolCallId, VersionHash, WaitId, WorkerId
 from psych_runtime_core.messages import ToolClass
+from psych_runtime_core.ports.runs import Lifecycle
 from psych_runtime_core.records.facts import TerminalState, ToolFailure
 from psych_runtime_core.scope import Scope
 from psych_runtime_core.state.run import RunStateView
 from psych_runtime_core.state.waits import Wait
 from psych_runtime_core.usage import Cost, Usage
-from psych_runtime_core.views.lifecycle import Lifecycle, lifecycle_of
+from psych_runtime_core.views.lifecycle import lifecycle_of
 from psych_runtime_core.views.projection import RunProjection
 from psych_runtime_core.views.totals import cost_is_incomplete, usage_of
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from psych_runtime.api.arguments import identifier, of_kind
 from psych_runtime.api.scoped import ScopedStore, refuse_another_scope, refuse_another_tenant
 from psych_runtime_core.ids import RunId
-from psych_runtime_core.ports.store import RunHeader, Store
+from psych_runtime_core.ports.runs import RunHeader
+from psych_runtime_core.ports.store import Store
 from psych_runtime_core.scope import Scope
 
 
@@ -36,3 +37,11 @@ async def header_of(store: Store, run_id: RunId, scope: Scope | None) -> RunHead
     if scope is not None:
         refuse_another_tenant(header, scope)
     return header
+
+
+def allow_admission(store: Store, header: RunHeader, scope: Scope | None) -> None:
+    """Raise `AccessDenied` for a Run that may not be admitted here under `scope`."""
+    if isinstance(store, ScopedStore):
+        store.allow_admission(header)
+    elif scope is not None:
+        refuse_another_tenant(header, scope)

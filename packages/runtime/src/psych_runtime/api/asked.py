@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from psych_runtime.api.log import LogReader
 from psych_runtime_core.ids import WaitId
-from psych_runtime_core.ports.store import RunHeader, Store
+from psych_runtime_core.ports.runs import RunHeader
+from psych_runtime_core.ports.store import Store
 from psych_runtime_core.records import Head
 from psych_runtime_core.records.wait import Resumed, Suspended
 from psych_runtime_core.state.fold import apply, empty

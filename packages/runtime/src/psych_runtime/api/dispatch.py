@@ -14,10 +14,11 @@ from psych_runtime.api.arguments import Spoken, accepted, identifier, of_kind, s
 from psych_runtime.api.external import until_known
 from psych_runtime.api.log import LogReader
 from psych_runtime.api.publish import publish
-from psych_runtime_core.errors import IdempotencyConflict
+from psych_runtime_core.errors import IdempotencyConflict, RunNotFound
 from psych_runtime_core.ids import RunId, VersionHash
 from psych_runtime_core.jsonvalue import Json, encode_json, json_equal
-from psych_runtime_core.ports.store import NOW, RunHeader, Store
+from psych_runtime_core.ports.runs import NOW, RunHeader
+from psych_runtime_core.ports.store import Store
 from psych_runtime_core.records import GENESIS, encode, stamp
 from psych_runtime_core.records.run import RunAdmitted
 from psych_runtime_core.scope import Scope
@@ -155,8 +156,11 @@ def _request(record: RunAdmitted) -> bytes:
 
 
 async def _narrowed(store: Store, conflict: IdempotencyConflict, ours: RunAdmitted) -> IdempotencyConflict:
-    """The conflict with the field that differs from the admission that stands."""
-    header = await store.get_run(RunId(conflict.run_id))
+    """The conflict with the field that differs from the admission that stands, unless that Run is gone."""
+    try:
+        header = await store.get_run(RunId(conflict.run_id))
+    except RunNotFound:
+        return conflict
     (first,) = await LogReader(store, header).records(1)
     differs = "request"
     if isinstance(first, RunAdmitted):

@@ -7,14 +7,9 @@ from typing import TypeVar
 
 from psych_runtime.attempt.pauses import Pauses
 from psych_runtime_core.errors import RunAlreadySettled, SeqConflict, StoreUnavailable
-from psych_runtime_core.ports.store import (
-    Append,
-    HeaderAction,
-    HeaderChange,
-    HeaderFacts,
-    RunHeader,
-    Store,
-)
+from psych_runtime_core.ports.runs import HeaderFacts, RunHeader
+from psych_runtime_core.ports.store import Store
+from psych_runtime_core.ports.writes import Append, HeaderAction, HeaderChange
 from psych_runtime_core.records import Entry, Head, Record, encode, stamp
 
 T = TypeVar("T")

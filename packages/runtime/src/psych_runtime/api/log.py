@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from psych_runtime.attempt.reading import PAGE, decoded
 from psych_runtime_core.errors import CorruptionReason, CorruptLog
-from psych_runtime_core.ports.store import RunHeader, Store
+from psych_runtime_core.ports.runs import RunHeader
+from psych_runtime_core.ports.store import Store
 from psych_runtime_core.records import GENESIS, Entry, Head, Record, verify
 
 

@@ -9,7 +9,8 @@ from psych_runtime.api.arguments import identifier, whole
 from psych_runtime.api.log import LogReader
 from psych_runtime.attempt.reading import PAGE
 from psych_runtime_core.ids import RunId
-from psych_runtime_core.ports.store import RunHeader, Store
+from psych_runtime_core.ports.runs import RunHeader
+from psych_runtime_core.ports.store import Store
 from psych_runtime_core.ports.watch import Watch
 from psych_runtime_core.records import Record
 from psych_runtime_core.scope import Scope

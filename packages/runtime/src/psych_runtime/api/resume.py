@@ -13,7 +13,8 @@ from psych_runtime.api.decisions import decision
 from psych_runtime.api.external import land, stamped, waking
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.jsonvalue import Json
-from psych_runtime_core.ports.store import Append, Store
+from psych_runtime_core.ports.store import Store
+from psych_runtime_core.ports.writes import Append
 from psych_runtime_core.scope import Scope
 from psych_runtime_core.state.fold import facts_of, rewind, stage
 

@@ -2,44 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import Literal, NoReturn
+from typing import TypeVar
 
 from psych_runtime.api.arguments import of_kind
-from psych_runtime_core.clock import Clock
+from psych_runtime.api.scoped_ports import ScopedKeyValue, ScopedLive, ScopedWatch
+from psych_runtime.store_proxy import StoreProxy
 from psych_runtime_core.errors import AccessDenied, StoreError
-from psych_runtime_core.ids import RunId, VersionHash, WorkerId
-from psych_runtime_core.ports.store import (
-    ANY_RUN,
-    NOW,
-    UNCHANGED,
-    Append,
-    ClaimFilter,
-    Claims,
-    HeaderChange,
-    Lease,
-    MigrationReport,
-    Renewed,
-    RunHeader,
-    Store,
-    Write,
-)
-from psych_runtime_core.ports.watch import Hint, Watch
-from psych_runtime_core.records import Codec, Entry, Head
+from psych_runtime_core.ids import RunId
+from psych_runtime_core.ports.checks import check_conditions
+from psych_runtime_core.ports.claims import Renewed
+from psych_runtime_core.ports.kv import KeyValue
+from psych_runtime_core.ports.live import LiveChannel
+from psych_runtime_core.ports.queries import Page, RunQuery
+from psych_runtime_core.ports.reports import StoreStats
+from psych_runtime_core.ports.runs import NOW, Lease, RunHeader
+from psych_runtime_core.ports.store import Store
+from psych_runtime_core.ports.watch import Watch
+from psych_runtime_core.ports.writes import Append, Write
+from psych_runtime_core.records import Entry, Head
 from psych_runtime_core.scope import Scope
-from psych_runtime_core.version import Version
 
+T = TypeVar("T")
 # So many Runs a view knows for its tenant's own, so that each is asked about once.
 RUNS_KNOWN = 1_000
 
 
 def scoped(store: Store, scope: Scope) -> Store:
-    """A view of `store` that reaches the Runs of `scope`'s tenant alone and admits under `scope` alone.
+    """A view of `store` that reaches what is `scope`'s tenant's alone and admits under `scope` alone.
 
     Every call and port method on it raises `AccessDenied` for another tenant's Run before its log is read.
-    It claims no Runs and migrates nothing, and closing it leaves `store` open.
+    Searches, purges, erasures and statistics are of that tenant. It claims no Runs and migrates nothing,
+    and closing it leaves `store` open.
     """
     of_kind("scope", scope, Scope)
     if not isinstance(store, ScopedStore):
@@ -60,95 +56,106 @@ def refuse_another_tenant(header: RunHeader, scope: Scope) -> None:
         raise AccessDenied(f"run {header.run_id}", f"it is no Run of tenant {scope.tenant}")
 
 
-class ScopedStore:
+def within(query: RunQuery, scope: Scope) -> RunQuery:
+    """`query`, of the tenant's own Runs. Raises `AccessDenied` where it asks for another's."""
+    return query.model_copy(update={"tenant": _own_tenant(query.tenant, scope)})
+
+
+def _own_tenant(asked: str | None, scope: Scope) -> str:
+    if asked not in {None, scope.tenant}:
+        raise AccessDenied("these Runs", f"they are no Runs of tenant {scope.tenant}")
+    return scope.tenant
+
+
+_REFUSED = {
+    "claim": "claims no Runs: give the Worker the store itself",
+    "migrate": "is not migrated: migrate the store itself",
+}
+
+
+class ScopedStore(StoreProxy):
     """A `Store` that enforces a Scope."""
 
     def __init__(self, store: Store, scope: Scope) -> None:
+        super().__init__(store)
         self.scope = scope
-        self._store = store
         self._ours: set[RunId] = set()
 
-    @property
-    def codec(self) -> Codec:
-        return self._store.codec
+    async def _through(self, name: str, call: Callable[[], Awaitable[T]]) -> T:
+        if name in _REFUSED:
+            raise StoreError(f"a scoped store {_REFUSED[name]}")
+        return await call()
 
     @property
-    def clock(self) -> Clock:
-        return self._store.clock
+    def kv(self) -> KeyValue | None:
+        values = self._store.kv
+        return None if values is None else ScopedKeyValue(values, self.scope.tenant)
 
-    async def put_version(self, version: Version) -> Version:
-        return await self._store.put_version(version)
+    @property
+    def live(self) -> LiveChannel:
+        return ScopedLive(self._store.live, self.allow)
 
-    async def get_version(self, version_hash: VersionHash) -> Version:
-        return await self._store.get_version(version_hash)
+    @property
+    def blobs(self) -> None:
+        """None: the key of a blob names any tenant, and nothing here would ask whose it is."""
 
     async def commit(self, writes: Sequence[Write]) -> tuple[Head, ...]:
         for write in writes:
-            await self._allow_write(write)
-        return await self._store.commit(writes)
+            if isinstance(write, Append):
+                await self.allow(write.run_id)
+            else:
+                self.allow_admission(write.header)
+        return await super().commit(writes)
 
     async def admit(self, header: RunHeader, entries: Sequence[Entry]) -> RunId:
-        self._allow_admission(header)
-        return await self._store.admit(header, entries)
-
-    async def append(
-        self,
-        run_id: RunId,
-        after: Head,
-        entries: Sequence[Entry],
-        change: HeaderChange = UNCHANGED,
-        lease: Lease | None = None,
-    ) -> Head:
-        await self.allow(run_id)
-        return await self._store.append(run_id, after, entries, change, lease)
+        self.allow_admission(header)
+        return await super().admit(header, entries)
 
     async def read(self, run_id: RunId, after: int = 0, limit: int = 1000) -> tuple[Entry, ...]:
         await self.allow(run_id)
-        return await self._store.read(run_id, after, limit)
+        return await super().read(run_id, after, limit)
 
     async def get_run(self, run_id: RunId) -> RunHeader:
-        header = await self._store.get_run(run_id)
+        header = await super().get_run(run_id)
         refuse_another_tenant(header, self.scope)
         if len(self._ours) == RUNS_KNOWN:
             self._ours.clear()
         self._ours.add(run_id)
         return header
 
-    async def claim(
-        self,
-        worker_id: WorkerId,
-        *,
-        limit: int = 1,
-        lease_seconds: float = 30.0,
-        only: ClaimFilter = ANY_RUN,
-        request_id: str | None = None,
-    ) -> Claims:
-        del worker_id, limit, lease_seconds, only, request_id
-        _refuse("claims no Runs: give the Worker the store itself")
+    async def find_runs(self, query: RunQuery, cursor: str | None = None) -> Page[RunHeader]:
+        return await super().find_runs(within(query, self.scope), cursor)
 
     async def renew(self, leases: Sequence[Lease], *, lease_seconds: float = 30.0) -> tuple[Renewed, ...]:
         for lease in leases:
             await self.allow(lease.run_id)
-        return await self._store.renew(leases, lease_seconds=lease_seconds)
+        return await super().renew(leases, lease_seconds=lease_seconds)
 
     async def release(
         self, lease: Lease, ready_at: datetime | None = NOW, *, after: Head | None = None
     ) -> None:
         await self.allow(lease.run_id)
-        await self._store.release(lease, ready_at, after=after)
+        await super().release(lease, ready_at, after=after)
 
     @asynccontextmanager
     async def changes(self, run_ids: Collection[RunId] = (), *, ready: bool = False) -> AsyncGenerator[Watch]:
         if ready:
-            _refuse("hints no ready work, which may be anybody's: watch the store itself")
+            raise StoreError("a scoped store hints no ready work, which may be anybody's: watch the store")
         for run_id in run_ids:
             await self.allow(run_id)
-        async with self._store.changes(run_ids) as watch:
-            yield ScopedWatch(watch, self)
+        async with super().changes(run_ids) as watch:
+            yield ScopedWatch(watch, self.allow)
 
-    async def migrate(self, phase: Literal["pre", "post"] = "pre", *, plan: bool = False) -> MigrationReport:
-        del phase, plan
-        _refuse("is not migrated: migrate the store itself")
+    async def purge(self, query: RunQuery, *, dry_run: bool = False) -> tuple[RunHeader, ...]:
+        check_conditions(query)
+        return await super().purge(within(query, self.scope), dry_run=dry_run)
+
+    async def erase(self, query: RunQuery) -> int:
+        check_conditions(query)
+        return await super().erase(within(query, self.scope))
+
+    async def stats(self, *, tenant: str | None = None, top: int = 20) -> StoreStats:
+        return await super().stats(tenant=_own_tenant(tenant, self.scope), top=top)
 
     async def close(self) -> None:
         """The store itself stays open for whoever opened it."""
@@ -158,42 +165,7 @@ class ScopedStore:
         if run_id not in self._ours:
             await self.get_run(run_id)
 
-    async def _allow_write(self, write: Write) -> None:
-        if isinstance(write, Append):
-            await self.allow(write.run_id)
-        else:
-            self._allow_admission(write.header)
-
-    def _allow_admission(self, header: RunHeader) -> None:
+    def allow_admission(self, header: RunHeader) -> None:
+        """Raise `AccessDenied` for a Run of another Scope."""
         if header.scope != self.scope:
             raise AccessDenied(f"run {header.run_id}", "this store admits Runs under its own scope alone")
-
-
-class ScopedWatch:
-    """A `Watch` on Runs of one tenant. What it was told to follow is judged before it says anything."""
-
-    def __init__(self, watch: Watch, store: ScopedStore) -> None:
-        self._watch, self._store = watch, store
-        self._unjudged: set[RunId] = set()
-
-    def follow(self, *run_ids: RunId) -> None:
-        # Followed at once: what changes before the judgement would be missed.
-        self._unjudged.update(run_ids)
-        self._watch.follow(*run_ids)
-
-    def unfollow(self, *run_ids: RunId) -> None:
-        self._unjudged.difference_update(run_ids)
-        self._watch.unfollow(*run_ids)
-
-    def saw(self, run_id: RunId, seq: int) -> None:
-        self._watch.saw(run_id, seq)
-
-    async def wait(self, timeout_seconds: float) -> Hint:
-        for run_id in tuple(self._unjudged):
-            await self._store.allow(run_id)
-            self._unjudged.discard(run_id)
-        return await self._watch.wait(timeout_seconds)
-
-
-def _refuse(why: str) -> NoReturn:
-    raise StoreError(f"a scoped store {why}")

@@ -14,7 +14,9 @@ from psych_runtime.api.log import LogReader
 from psych_runtime_core.errors import QueueFull, RunAlreadySettled
 from psych_runtime_core.ids import RunId, derive_entry_id
 from psych_runtime_core.jsonvalue import Json
-from psych_runtime_core.ports.store import Append, RunHeader, Store
+from psych_runtime_core.ports.runs import RunHeader
+from psych_runtime_core.ports.store import Store
+from psych_runtime_core.ports.writes import Append
 from psych_runtime_core.records.facts import QueueKind
 from psych_runtime_core.records.queue import QueueEnqueued
 from psych_runtime_core.records.run import AbortRequested

@@ -9,7 +9,8 @@ from psych_runtime.api.arguments import identifier
 from psych_runtime.api.log import LogReader
 from psych_runtime_core.errors import CorruptionReason, CorruptLog
 from psych_runtime_core.ids import RunId
-from psych_runtime_core.ports.store import RunHeader, Store
+from psych_runtime_core.ports.runs import RunHeader
+from psych_runtime_core.ports.store import Store
 from psych_runtime_core.records import Entry
 from psych_runtime_core.scope import Scope
 

@@ -15,6 +15,7 @@ from psych_runtime.attempt.drive import Driver, Pace
 from psych_runtime.attempt.journal import Journal, LogDiverged, LostRace
 from psych_runtime.attempt.loaded import Loaded
 from psych_runtime.attempt.outcome import Ended, Outcome
+from psych_runtime.attempt.outputs import Outputs
 from psych_runtime.attempt.patience import answered
 from psych_runtime.attempt.perform import no_performer, performer
 from psych_runtime.attempt.permission import run_is_allowed
@@ -35,7 +36,8 @@ from psych_runtime_core.errors import (
     StoreError,
     VersionNotFound,
 )
-from psych_runtime_core.ports.store import NOW, Claim
+from psych_runtime_core.ports.claims import Claim
+from psych_runtime_core.ports.runs import NOW
 from psych_runtime_core.records import Head
 from psych_runtime_core.records.facts import FailureKind, TerminalState, ToolFailure
 from psych_runtime_core.records.run import AttemptStarted
@@ -135,6 +137,7 @@ class Attempt:
             plan,
             served.tools,
             loaded.state,
+            Outputs(self._shared.runtime, loaded.state),
             loaded.conversation,
             self._shared.terms.grace_seconds,
         )

@@ -11,7 +11,7 @@ from psych_runtime.attempt.context import AttemptContext, Begun
 from psych_runtime.attempt.permission import permitted, tool_is_allowed
 from psych_runtime.tools.any_tool import AnyTool
 from psych_runtime.tools.arguments import check_size, parse_arguments
-from psych_runtime.tools.offer import Offer, offer
+from psych_runtime.tools.offer import Offer
 from psych_runtime.tools.permits import PermitClaim
 from psych_runtime.tools.problem import Problem
 from psych_runtime_core.engine import wording
@@ -60,7 +60,7 @@ async def begin_tool(effect: RunTool, attempt: AttemptContext) -> Record:
 
 async def _begin(call: CallState, attempt: AttemptContext) -> Record:
     allowed = await permitted(attempt.runtime.policy, attempt.state.scope)
-    wanted = _wanted(attempt, call, offer(attempt.tools, allowed))
+    wanted = _wanted(attempt, call, attempt.offer(allowed))
     if isinstance(wanted, ToolFailure):
         return _refusal(attempt, call, wanted)
     rest = _rest(attempt, call, wanted)

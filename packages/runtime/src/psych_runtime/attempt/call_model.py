@@ -23,7 +23,6 @@ from psych_runtime.model.prices.pricing import PricedCall, resolve_cost
 from psych_runtime.tools.ending import Raised
 from psych_runtime.tools.failures import failure_of
 from psych_runtime.tools.invoke import CodeRun
-from psych_runtime.tools.offer import offer
 from psych_runtime_core.arguments import arguments_or_text
 from psych_runtime_core.engine import wording
 from psych_runtime_core.engine.effects import CallModel, ModelProblem
@@ -96,10 +95,10 @@ class _Try:
     async def _ask(self) -> Answer:
         runtime = self.attempt.runtime
         allowed = await permitted(runtime.policy, self.attempt.state.scope)
-        offered = offer(self.attempt.tools, allowed)
-        asking = Asking.of(self.attempt, self.effect, offered)
+        asking = Asking.of(self.attempt, self.effect, self.attempt.offer(allowed))
         self.sent = asking.sent
-        request = asking.request(self.attempt.conversation.prompt(asking.block, asking.notices))
+        prompt = self.attempt.conversation.prompt(asking.block, asking.notices)
+        request = asking.request(await self.attempt.outputs.media.loaded(prompt))
         context = asking.context(self.lane.failures)
         provider = provider_of(runtime.model, self.effect.model)
         assembly = Assembly(ModelSource(provider=provider, model=self.effect.model), self._call_id)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from psych_runtime.attempt.outputs import Outputs
 from psych_runtime.runtime import Runtime
 from psych_runtime.tools.any_tool import AnyTool
+from psych_runtime.tools.builtins.read_output import ReadToolOutput
 from psych_runtime.tools.granted import GrantedTools, RunTerms
+from psych_runtime.tools.offer import Offer, offer
 from psych_runtime_core.clock import Clock
 from psych_runtime_core.engine.conversation import Conversation
 from psych_runtime_core.engine.plan import Plan
@@ -32,6 +35,7 @@ class AttemptContext:
     plan: Plan
     tools: GrantedTools
     state: RunStateView
+    outputs: Outputs
     conversation: Conversation
     grace_seconds: float
     begun: dict[ToolCallId, Begun] = field(default_factory=dict["ToolCallId", "Begun"])
@@ -39,6 +43,11 @@ class AttemptContext:
     @property
     def clock(self) -> Clock:
         return self.runtime.store.clock
+
+    def offer(self, permitted: Sequence[str] | None) -> Offer:
+        """What may be called now; `permitted` are the tenant's patterns."""
+        builtins = (ReadToolOutput(self.outputs),) if self.state.handles else ()
+        return offer(self.tools, permitted, builtins)
 
     def let_go(self, *call_ids: ToolCallId) -> None:
         """Forget with what these calls began, and give their places back."""

@@ -20,7 +20,7 @@ from psych_runtime_core.clock import Clock
 from psych_runtime_core.engine.decide import next_effects
 from psych_runtime_core.engine.effects import Append, CallModel, Effect, Park, RunTool, Settle
 from psych_runtime_core.engine.plan import Plans
-from psych_runtime_core.ports.store import NOW
+from psych_runtime_core.ports.runs import NOW
 from psych_runtime_core.records import MAX_COMMIT_BYTES, Record
 from psych_runtime_core.state.legal import Group, group_of
 

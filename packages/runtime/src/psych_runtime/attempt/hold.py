@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from psych_runtime_core.clock import Clock
 from psych_runtime_core.errors import LeaseLost
-from psych_runtime_core.ports.store import Lease
+from psych_runtime_core.ports.runs import Lease
 
 # The rest of a lease is left for clocks that run apart and for bytes on their way.
 SAFE_SHARE = 0.9

@@ -14,7 +14,8 @@ from psych_runtime.attempt.reading import decoded, entries_after
 from psych_runtime_core.engine.effects import Park
 from psych_runtime_core.errors import CorruptLog, LeaseLost, SeqConflict
 from psych_runtime_core.ids import RunId
-from psych_runtime_core.ports.store import Append, HeaderAction, HeaderChange, Store
+from psych_runtime_core.ports.store import Store
+from psych_runtime_core.ports.writes import Append, HeaderAction, HeaderChange
 from psych_runtime_core.records import Entry, Head, Record, encode, stamp
 from psych_runtime_core.records.run import AttemptStarted, RunSettled
 from psych_runtime_core.state.check import check

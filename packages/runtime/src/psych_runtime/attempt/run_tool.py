@@ -78,6 +78,7 @@ class _Execution:
         return await within(self.begun.terms.timeout_seconds, self.attempt.clock, code.wait)
 
     async def _ended(self, ending: Ending) -> ToolCallFinished:
+        """The result; one that is cut while its blobs are stored is made again, outside of the cut."""
         return await self._maker.of(ending)
 
     async def _cut_short(self, code: CodeRun, reason: CutReason) -> ToolCallFinished | None:

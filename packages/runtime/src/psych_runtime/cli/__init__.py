@@ -65,10 +65,10 @@ def _obey(arguments: Sequence[str]) -> int:
 
         print(f"psych {version('psych-runtime')}")
         return Exit.DONE
-    if options.verb is None:
+    if options.does is None:
         whole.print_help()
         return Exit.DONE
-    verb = import_module(f"psych_runtime.cli.{options.verb}")
+    verb = import_module(f"psych_runtime.cli.{options.does.module}")
     code: Exit = verb.run(options, _output_of(options))
     return code
 

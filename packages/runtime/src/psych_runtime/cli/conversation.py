@@ -20,72 +20,79 @@ from psych_runtime_core.views.projection import RunProjection
 Rows = Iterator[Row]
 
 
-def rows_of(view: RunProjection, record: Record) -> Rows:
-    """What `record`, the last one that `view` absorbed, adds to the conversation."""
+def rows_of(view: RunProjection, record: Record, hidden: str) -> Rows:
+    """What `record`, the last one that `view` absorbed, adds to the conversation.
+
+    `hidden` stands for what it said and can no longer be read.
+    """
     tell = _ROWS.get(type(record))
-    return tell(view, record) if tell else iter(())
+    return tell(view, record, hidden) if tell else iter(())
 
 
-def _admitted(_: RunProjection, record: RunAdmitted) -> Rows:
-    yield Row("user", text_of_input(record.input))
+def _admitted(_: RunProjection, record: RunAdmitted, hidden: str) -> Rows:
+    yield Row("user", hidden if record.erased else text_of_input(record.input))
 
 
-def _consumed(view: RunProjection, record: QueueConsumed) -> Rows:
+def _consumed(view: RunProjection, record: QueueConsumed, hidden: str) -> Rows:
     sent = view.entries[record.entry_id].enqueued
-    yield Row(sent.queue, text_of_input(sent.payload))
+    yield Row(sent.queue, hidden if sent.erased else text_of_input(sent.payload))
 
 
-def _attempt(_: RunProjection, record: AttemptStarted) -> Rows:
+def _attempt(_: RunProjection, record: AttemptStarted, _hidden: str) -> Rows:
     if record.attempt_number > 1:
         why = ", after a lease that ran out" if record.reclaimed_expired_lease else ""
         yield Row("attempt", f"{record.attempt_number}, by {record.worker_id}{why}")
 
 
-def _turn(_: RunProjection, record: TurnStarted) -> Rows:
+def _turn(_: RunProjection, record: TurnStarted, _hidden: str) -> Rows:
     if record.repair is not None:
         yield Row("repair", record.repair)
 
 
-def _said(view: RunProjection, record: ModelCallFinished) -> Rows:
-    if record.text:
-        yield Row("assistant", record.text)
+def _said(view: RunProjection, record: ModelCallFinished, hidden: str) -> Rows:
+    if record.text or record.erased:
+        yield Row("assistant", hidden if record.erased else record.text)
     for announced in record.calls:
-        call = view.calls[announced.call_id]
-        yield Row("call", _call(announced.name, call.announced_arguments))
+        arguments = hidden if record.erased else view.calls[announced.call_id].announced_arguments
+        yield Row("call", _call(announced.name, arguments))
 
 
-def _failed(_: RunProjection, record: ModelCallFailed) -> Rows:
+def _failed(_: RunProjection, record: ModelCallFailed, hidden: str) -> Rows:
     after = f"; {record.next_model} is asked next" if record.next_model else ""
-    yield Row("model", f"{record.failure.kind}: {record.failure.message}{after}", "failed")
+    message = hidden if record.erased else record.failure.message
+    yield Row("model", f"{record.failure.kind}: {message}{after}", "failed")
 
 
-def _started(_: RunProjection, record: ToolCallStarted) -> Rows:
+def _started(_: RunProjection, record: ToolCallStarted, _hidden: str) -> Rows:
     if record.run_number > 1:
         yield Row("again", f"{record.tool}, run {record.run_number} of this call")
     if record.arguments is not None:
         yield Row("edited", _call(record.tool, record.arguments))
 
 
-def _finished(_: RunProjection, record: ToolCallFinished) -> Rows:
-    yield Row("result", f"{record.tool}: {text_of_result(record)}", record.outcome)
+def _finished(_: RunProjection, record: ToolCallFinished, hidden: str) -> Rows:
+    result = hidden if record.erased else text_of_result(record)
+    yield Row("result", f"{record.tool}: {result}", record.outcome)
 
 
-def _suspended(_: RunProjection, record: Suspended) -> Rows:
+def _suspended(_: RunProjection, record: Suspended, hidden: str) -> Rows:
     shown = f"for a person to allow {record.tool}, {record.tool_class}, until {instant(record.due_at)}"
-    asked = f"\n{record.question}" if record.question else ""
+    question = hidden if record.erased else record.question
+    asked = f"\n{question}" if question else ""
     yield Row("wait", f"{record.wait_id} {shown}\ndigest {record.arguments_digest}{asked}")
 
 
-def _resumed(view: RunProjection, record: Resumed) -> Rows:
+def _resumed(view: RunProjection, record: Resumed, _hidden: str) -> Rows:
     decision = "approved" if record.approved else "denied"
     state = "expired" if record.cause == "expired" else decision
     by = f" by {record.resumed_by}" if record.resumed_by else ""
     yield Row("decision", f"{view.waits[record.wait_id].suspended.tool}{by}, {record.wait_id}", state)
 
 
-def _stopped(_: RunProjection, record: AbortRequested) -> Rows:
+def _stopped(_: RunProjection, record: AbortRequested, hidden: str) -> Rows:
     by = f" by {record.requested_by}" if record.requested_by else ""
-    yield Row("stop", f"asked for{by}{': ' if record.reason else ''}{record.reason}")
+    reason = hidden if record.erased else record.reason
+    yield Row("stop", f"asked for{by}{': ' if reason else ''}{reason}")
 
 
 def _call(tool: str, arguments: object) -> str:
@@ -93,7 +100,7 @@ def _call(tool: str, arguments: object) -> str:
     return f"{tool} {arguments if isinstance(arguments, str) else json_text(arguments)}"
 
 
-_ROWS: Mapping[type, Callable[[RunProjection, Any], Rows]] = {
+_ROWS: Mapping[type, Callable[[RunProjection, Any, str], Rows]] = {
     RunAdmitted: _admitted,
     QueueConsumed: _consumed,
     AttemptStarted: _attempt,

@@ -10,11 +10,14 @@ from typing import Any, cast
 
 from psych_runtime_core.errors import (
     CorruptLog,
+    IdempotencyConflict,
     MissingExtra,
     NotMigrated,
     PsychError,
     RecordTooNew,
     RunNotFound,
+    StoreFull,
+    StoreMisconfigured,
     StoreUnavailable,
     UnknownStoreUrl,
     VersionNotFound,
@@ -89,7 +92,12 @@ def _cure_of_missing_extra(error: Any) -> str:
 def _cure_of_schema(error: Any) -> str:
     if error.found > error.needed:
         return "psych of the release that wrote this store; this one is older"
-    return "open_store(URL, migrate=True) in the program that writes here; psych itself only reads"
+    return "psych migrate, which brings the store up to this release"
+
+
+def _cure_of_url(error: Any) -> str:
+    """A scheme that two adapters claim is told in a note."""
+    return next(iter(getattr(error, "__notes__", ())), "--store sqlite:///runs.db")
 
 
 def _cure_of_os_error(error: Any) -> str:
@@ -106,9 +114,16 @@ def _always(fix: str) -> Callable[[Any], str]:
 _VERDICTS: tuple[tuple[type[Exception], Exit, Callable[[Any], str]], ...] = (
     (RunNotFound, Exit.NOT_FOUND, _always("psych show RUN with another id, --store or --tenant")),
     (VersionNotFound, Exit.NOT_FOUND, _always("--store with the store that the Version was published in")),
+    (StoreFull, Exit.FAILED, _always("the same command, once there is room in that store")),
     (StoreUnavailable, Exit.UNREACHABLE, _always("the same command with --timeout 60, or look at the store")),
+    (
+        StoreMisconfigured,
+        Exit.FAILED,
+        _always("the same command once that is set right; psych doctor tells more"),
+    ),
     (NotMigrated, Exit.FAILED, _cure_of_schema),
-    (UnknownStoreUrl, Exit.FAILED, _always("--store sqlite:///runs.db")),
+    (UnknownStoreUrl, Exit.FAILED, _cure_of_url),
+    (IdempotencyConflict, Exit.FAILED, _always("psych show of the Run that has this key")),
     (MissingExtra, Exit.FAILED, _cure_of_missing_extra),
     (RecordTooNew, Exit.FAILED, _always("psych of the release that wrote this Run")),
     (
@@ -116,5 +131,6 @@ _VERDICTS: tuple[tuple[type[Exception], Exit, Callable[[Any], str]], ...] = (
         Exit.FAILED,
         _always("restoring this log from a backup; psych repairs nothing"),
     ),
+    (FileNotFoundError, Exit.NOT_FOUND, _always("the same command with a file that is there")),
     (OSError, Exit.FAILED, _cure_of_os_error),
 )

@@ -8,6 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 from shlex import quote
 
+from psych_runtime.cli.documents import Project
 from psych_runtime.cli.exits import Exit
 from psych_runtime.cli.naming import names_of
 from psych_runtime.cli.output import Output, Row
@@ -22,13 +23,7 @@ def run(options: Namespace, output: Output) -> Exit:
     placed = place(files, folder, force=options.force)
     then = next_steps(folder)
     if output.json:
-        body = {
-            "path": str(folder),
-            "template": options.template,
-            "files": [{"path": str(each.path), "action": each.action} for each in placed],
-            "next": then,
-        }
-        output.document("psych.new/1", body)
+        output.document("psych.new/1", Project(str(folder), options.template, placed, tuple(then)))
         return Exit.DONE
     output.rows((Row(each.action, str(folder / each.path)) for each in placed), rest="", width=11)
     output.heading("next:")

@@ -1,4 +1,4 @@
-"""Opens the store that the command line or the environment names, for reading."""
+"""Opens the store that the command line or the environment names."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from shlex import quote
 from urllib.parse import unquote, urlsplit
 
 import psych_runtime
+from psych_runtime.cli.codecs import codec_named
 from psych_runtime.cli.exits import CommandError, Exit
 from psych_runtime.cli.output import without_passwords
 from psych_runtime_core.errors import PsychError
@@ -21,12 +22,16 @@ VARIABLE = "PSYCH_STORE_URL"
 
 
 @asynccontextmanager
-async def opened(options: Namespace) -> AsyncGenerator[Store]:
-    """The store, never migrated and never written. Raises `CommandError` where none is named."""
-    url = url_of(options)
+async def opened(options: Namespace, *, write: bool = False, make: bool = False) -> AsyncGenerator[Store]:
+    """The store, never migrated. Only with `write` may it be changed, and only with `make` be a file to come.
+
+    Raises `CommandError` where none is named, and for one that nothing can be read from.
+    """
+    url, codec = url_of(options, make=make), codec_named(options.codec)
     async with AsyncExitStack() as stack:
         async with first_contact(options):
-            store = await stack.enter_async_context(psych_runtime.open_store(url, read_only=True))
+            opening = psych_runtime.open_store(url, read_only=not write, codec=codec)
+            store = await stack.enter_async_context(opening)
         yield store
 
 
@@ -44,13 +49,18 @@ async def first_contact(options: Namespace) -> AsyncGenerator[None]:
     except ValueError as error:
         if isinstance(error, PsychError):
             raise
-        raise CommandError(str(error), f"psych {options.verb} --help") from None
+        raise CommandError(str(error), f"psych {options.does.words} --help") from None
 
 
-def url_of(options: Namespace) -> str:
-    """The URL that is named. Raises `CommandError` for none, and for one where nothing can be read."""
+def url_named(options: Namespace) -> str:
+    """The URL that is named; empty for none."""
     url: str = options.store or os.environ.get(VARIABLE, "")
-    other = f"psych {options.verb} {quote(options.run)} --store sqlite:///runs.db"
+    return url
+
+
+def url_of(options: Namespace, *, make: bool = False) -> str:
+    """The URL of a store that can be opened. Raises `CommandError`."""
+    url, other = url_named(options), command_of(options, store="sqlite:///runs.db")
     if not url:
         raise CommandError("no store is named", f"{other}, or set {VARIABLE}")
     parts = urlsplit(url)
@@ -59,14 +69,20 @@ def url_of(options: Namespace) -> str:
             f"{url} lives and dies in the process that made it: nothing is there to read", other
         )
     file = Path(unquote(parts.path[1:]))
-    if parts.scheme == "sqlite" and not file.exists():
+    if parts.scheme == "sqlite" and not make and not file.exists():
         raise CommandError(f"there is no file {file.absolute()}", other, Exit.NOT_FOUND, "FileNotFoundError")
     return url
 
 
-def command_of(options: Namespace) -> str:
-    """The command that shows this Run of this store, without further flags. A variable is not repeated."""
-    words = ["psych", options.verb, options.run]
-    for flag, value in (("--store", options.store), ("--tenant", options.tenant)):
-        words += [flag, value] if value else []
+def command_of(options: Namespace, **changes: str) -> str:
+    """The command that asks the same of this store, without further flags. A variable is not repeated."""
+    words = ["psych", *options.does.words.split()]
+    words += [value for name in ("run", "logs", "files") for value in _listed(getattr(options, name, None))]
+    for name in ("store", "tenant", "codec"):
+        value = changes.get(name) or getattr(options, name, None)
+        words += [f"--{name}", value] if value else []
     return without_passwords(" ".join(map(quote, words)))
+
+
+def _listed(value: str | list[str] | None) -> list[str]:
+    return [value] if isinstance(value, str) else value or []

@@ -21,9 +21,12 @@ _ACTING = re.compile(
     r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 _COLOURS = {
-    "green": {"done", "completed", "ok", "approved"},
-    "yellow": {"waiting", "stopping", "stopped", "aborted", "unknown", "refused", "expired"},
-    "red": {"failed", "error", "denied", "abandoned", "force_settled"},
+    "green": {"done", "completed", "ok", "approved", "current"},
+    "yellow": {
+        *("waiting", "stopping", "stopped", "aborted", "unknown", "refused", "expired"),
+        *("warn", "outdated", "edited"),
+    },
+    "red": {"failed", "error", "denied", "abandoned", "force_settled", "fail", "bad"},
 }
 _PASSWORD = re.compile(r"(://[^\s/:@]*:)\S*(@)|([?&]\w*password\w*=)[^\s&'\"]*", re.IGNORECASE)
 _CODES = {"green": "32", "yellow": "33", "red": "31"}
@@ -87,9 +90,11 @@ class Output:
 
     # --- results, on stdout ---
 
-    def document(self, schema: str, body: Mapping[str, object]) -> None:
+    def document(self, schema: str, body: object) -> None:
         """One JSON document, on a line of its own, in ASCII: so no text in it acts on a terminal."""
-        print(_json_line({"schema": schema, **body}), flush=True)
+        from psych_runtime_core.views.json import as_json
+
+        print(json_text({"schema": schema, **as_json(body)}), flush=True)
 
     def rows(self, rows: Iterable[Row], *, rest: str, width: int = 10, indent: str = "") -> None:
         """Names and what stands beside them, in columns `width` apart.
@@ -100,7 +105,7 @@ class Output:
         column = "\n" + " " * (len(indent) + width + 2)
         for name, text, state in rows:
             shown = visible(clipped(text, rest)).replace("\n", column)
-            told = f"{self._word(state)} {shown}" if state else shown
+            told = f"{self.word(state)} {shown}" if state else shown
             print(f"{indent}{one_line(name):<{width}}  {told}".rstrip(), flush=True)
 
     def lines(self, lines: Iterable[str]) -> None:
@@ -112,7 +117,7 @@ class Output:
         """The title of a part, behind an empty line."""
         print(f"\n{text}", flush=True)
 
-    def _word(self, text: str) -> str:
+    def word(self, text: str) -> str:
         """`text`, coloured if it is a state word and colours are on."""
         code = _CODE_OF_WORD.get(text) if self.colour else None
         return f"\x1b[{code}m{text}\x1b[0m" if code else text
@@ -133,15 +138,16 @@ class Output:
                 "fix": verdict.fix,
                 "fields": dict(verdict.fields),
             }
-            lines = [_json_line({"schema": "psych.error/1", "error": told})]
+            lines = [json_text({"schema": "psych.error/1", "error": told})]
         else:
             lines = [f"psych: {one_line(verdict.message)}", f"try: {one_line(verdict.fix)}"]
         print(without_passwords("\n".join(lines)), file=sys.stderr, flush=True)
 
 
-def _json_line(document: Mapping[str, object]) -> str:
+def json_text(value: object) -> str:
+    """`value` as JSON on one line, of which no character acts."""
     # DEL is ASCII, and the one character that acts and that JSON leaves as it is.
-    return json.dumps(document, ensure_ascii=True, allow_nan=False).replace("\x7f", "\\u007f")
+    return json.dumps(value, ensure_ascii=True, allow_nan=False).replace("\x7f", "\\u007f")
 
 
 def prepare_streams() -> None:

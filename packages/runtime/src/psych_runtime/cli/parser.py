@@ -1,14 +1,18 @@
-"""The command line: verbs, flags and their help."""
+"""The command line, made of the table of verbs."""
 
 from __future__ import annotations
 
 import argparse
-import math
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from psych_runtime.cli.exits import CommandError
+from psych_runtime.cli.verbs import EVERYWHERE, GROUPS, OF_A_STORE, VERBS, Flag, Verb
 
-DESCRIPTION = "Starts projects, and shows what the Runs of a store did. It executes no Run and changes none."
+DESCRIPTION = (
+    "Starts projects, shows what the Runs of a store did, moves their logs, and looks after the store."
+    " It executes no Run, and answers, steers and stops none."
+)
 
 
 class Parser(argparse.ArgumentParser):
@@ -23,61 +27,42 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser() -> Parser:
-    """The whole command line. `verb` of what it parses names the module under `cli` that does the work."""
-    whole = Parser(prog="psych", description=DESCRIPTION, parents=[_flags_of_every_verb(default=False)])
+    """The whole command line. `does` of what it parses is the `Verb` to do, None where none is named."""
+    whole = Parser(prog="psych", description=DESCRIPTION, parents=[_flags_of_every_verb()])
+    whole.set_defaults(does=None)
     whole.add_argument("--version", action="store_true", help="print the version and end")
-    verbs = whole.add_subparsers(dest="verb", metavar="VERB", title="verbs", parser_class=Parser)
-    # A flag that stands before the verb must outlive the defaults of the verb's own parser.
-    common = _flags_of_every_verb(default=argparse.SUPPRESS)
-    _add_new(verbs, common)
-    _add_show(verbs, common)
+    verbs = whole.add_subparsers(metavar="VERB", title="verbs", parser_class=Parser)
+    groups: dict[str, Any] = {}
+    for verb in VERBS:
+        group, _, name = verb.words.rpartition(" ")
+        if group and group not in groups:
+            groups[group] = _add_group(verbs, group)
+        _add(groups.get(group, verbs), name, verb)
     return whole
 
 
-def _flags_of_every_verb(default: object) -> Parser:
+def _add_group(verbs: Any, name: str) -> Any:
+    common = _flags_of_every_verb(default=argparse.SUPPRESS)
+    group = verbs.add_parser(name, help=GROUPS[name], description=GROUPS[name], parents=[common])
+    return group.add_subparsers(metavar="VERB", title="verbs", parser_class=Parser, required=True)
+
+
+def _add(verbs: Any, name: str, verb: Verb) -> None:
+    # A flag that stands before the verb must outlive the defaults of the verb's own parser.
+    common = _flags_of_every_verb(default=argparse.SUPPRESS)
+    own = verbs.add_parser(name, help=verb.help, description=verb.help, parents=[common])
+    own.set_defaults(does=verb)
+    _fill(own, verb.flags)
+    if verb.of_store:
+        _fill(own.add_argument_group("flags of the store"), OF_A_STORE)
+
+
+def _flags_of_every_verb(**settings: Any) -> Parser:
     flags = Parser(add_help=False)
-    group = flags.add_argument_group("flags of every verb")
-    for name, help_text in (
-        ("--json", "print JSON"),
-        ("--no-color", "print no colours"),
-        ("--quiet", "print no hints"),
-        ("--debug", "show the traceback of an error"),
-    ):
-        group.add_argument(name, action="store_true", default=default, help=help_text)
+    _fill(flags.add_argument_group("flags of every verb"), EVERYWHERE, **settings)
     return flags
 
 
-def _add_new(verbs: Any, common: Parser) -> None:
-    help_text = "write a project that runs as it stands"
-    new = verbs.add_parser("new", help=help_text, description=help_text, parents=[common])
-    new.add_argument("name", metavar="NAME", help="the folder to make; its last part names the project")
-    new.add_argument("--template", metavar="TEMPLATE", default="minimal", help="default: minimal")
-    new.add_argument("--force", action="store_true", help="overwrite the files that the template has")
-
-
-def _add_show(verbs: Any, common: Parser) -> None:
-    help_text = "show what a Run said, did, waited for, answered and used"
-    show = verbs.add_parser("show", help=help_text, description=help_text, parents=[common])
-    show.add_argument("run", metavar="RUN", help="the id of the Run")
-    show.add_argument("--store", metavar="URL", help="the store that holds it; default: $PSYCH_STORE_URL")
-    show.add_argument(
-        "--timeout",
-        metavar="SECONDS",
-        type=_seconds,
-        default=10.0,
-        help="how long the store may take to answer at first; default: 10",
-    )
-    show.add_argument("--tenant", metavar="TENANT", help="show it only if it is this tenant's")
-    show.add_argument("--follow", action="store_true", help="go on until the Run has ended")
-    show.add_argument("--records", action="store_true", help="show the records of the log")
-    show.add_argument("--exit-status", action="store_true", help="end with 3 unless the Run has completed")
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 < seconds <= 86_400:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 0 to 86400")
-    return seconds
+def _fill(parser: Any, flags: Iterable[Flag], **settings: Any) -> None:
+    for each in flags:
+        parser.add_argument(each.name, **each.settings, **settings)

@@ -1,48 +1,39 @@
-"""Puts the files of a project where they belong: all of them, or none."""
+"""Puts files where they belong: all of them, or none."""
 
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
-from collections.abc import Generator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Literal
 
+from psych_runtime.cli.documents import FileDone
 from psych_runtime.cli.exits import CommandError, Exit
-from psych_runtime.cli.rendering import Files
-
-Action = Literal["created", "overwritten", "same"]
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A file of the project and what was done to it."""
-
-    path: PurePosixPath
-    action: Action
+from psych_runtime.cli.kit import Files
+from psych_runtime.cli.staging import name_new, staging
 
 
-def place(files: Files, folder: Path, *, force: bool) -> tuple[Placed, ...]:
+def place(files: Files, folder: Path, *, force: bool) -> tuple[FileDone, ...]:
     """Write `files` into `folder`, and say what was done to each.
 
-    Each is written whole under a temporary name first, so a full disk or a kill leaves no half of one, and
-    a new `folder` appears at once with all of them. Raises `CommandError`, with nothing written, for what
-    is in the way.
+    Each is whole before it has its name, so a full disk or a kill leaves no half of one, and a new `folder`
+    appears at once with all of them. Raises `CommandError`, with nothing written, for what is in the way,
+    and `FileExistsError` for a file that appears meanwhile.
     """
     _refuse_what_is_in_the_way(folder, force=force)
-    placed = tuple(Placed(path, _action(folder / path, content)) for path, content in files.items())
+    placed = tuple(FileDone(path, _action(folder / path, content)) for path, content in files.items())
     if not folder.exists():
-        with _staging(folder.parent, files) as staged:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with staging(folder.parent, files) as staged:
             staged.rename(folder)
         return placed
-    _refuse_targets(folder, files)
-    with _staging(folder, files) as staged:
+    refuse_targets(folder, files)
+    with staging(folder, files) as staged:
         for each in placed:
-            if each.action != "same":
-                (folder / each.path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / each.path).parent.mkdir(parents=True, exist_ok=True)
+            if each.action == "created":
+                name_new(staged / each.path, folder / each.path)
+            elif each.changes:
                 os.replace(staged / each.path, folder / each.path)
     return placed
 
@@ -56,36 +47,23 @@ def _refuse_what_is_in_the_way(folder: Path, *, force: bool) -> None:
         )
 
 
-def _refuse_targets(folder: Path, files: Files) -> None:
-    """Nothing may be written through a link that leads out of the project, or over a folder."""
+def refuse_targets(folder: Path, files: Iterable[str]) -> None:
+    """Raise `CommandError` where a link leads out of `folder`, or a file has the name of a folder."""
     inside = folder.resolve()
     for path in files:
         target = folder / path
         if target.is_dir() and not target.is_symlink():
-            raise _refused(f"{target} is a folder, and the template has a file of that name", "another NAME")
+            raise _refused(f"{target} is a folder, and a file is to stand there", "another place")
         if any(parent.is_file() for parent in target.parents):
-            raise _refused(f"{target.parent} is a file, and the template has a folder there", "another NAME")
+            raise _refused(f"{target.parent} is a file, and a folder is to stand there", "another place")
         if not target.parent.resolve().is_relative_to(inside):
-            raise _refused(f"{target.parent} leads out of {folder}", "another NAME, or take that link away")
+            raise _refused(f"{target.parent} leads out of {folder}", "another place, or take that link away")
 
 
-def _action(target: Path, content: bytes) -> Action:
-    if not target.is_file():
+def _action(target: Path, content: bytes) -> Literal["created", "overwritten", "same"]:
+    if not os.path.lexists(target):
         return "created"
-    return "same" if target.read_bytes() == content else "overwritten"
-
-
-@contextmanager
-def _staging(parent: Path, files: Files) -> Generator[Path]:
-    """All of `files` in a folder under `parent`, which goes when it is not renamed."""
-    staged = parent / f".psych-new-{secrets.token_hex(6)}"
-    try:
-        for path, content in files.items():
-            (staged / path).parent.mkdir(parents=True, exist_ok=True)
-            (staged / path).write_bytes(content)
-        yield staged
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
+    return "same" if target.is_file() and target.read_bytes() == content else "overwritten"
 
 
 def _refused(message: str, fix: str) -> CommandError:

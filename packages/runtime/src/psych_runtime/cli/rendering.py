@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from psych_runtime.cli.exits import CommandError
+from psych_runtime.cli.kit import Files, files_of, kit_folder
 from psych_runtime.cli.naming import Names
 
-PACKAGE = Path(__file__).resolve().parents[1]
 # Names without their dot, so that a template's own files act on no checkout that holds it.
 _DOTTED = frozenset({"gitignore", "dockerignore", "env"})
 _WORDS = re.compile("psych-project|psychproject|PsychProject")
-
-Files = Mapping[PurePosixPath, bytes]
 
 
 def render(template: str, names: Names) -> Files:
@@ -33,10 +30,8 @@ def render(template: str, names: Names) -> Files:
         return _WORDS.sub(lambda word: put[word[0]], text)
 
     rendered = {
-        _dotted(PurePosixPath(renamed(path.relative_to(folder).as_posix()))): renamed(
-            path.read_text("utf-8")
-        ).encode()
-        for path in _files_of(folder)
+        _dotted(renamed(path.relative_to(folder).as_posix())): renamed(path.read_text("utf-8")).encode()
+        for path in files_of(folder)
     }
     return dict(sorted(rendered.items()))
 
@@ -47,18 +42,10 @@ def template_names() -> list[str]:
 
 
 def templates() -> Path:
-    """Where they stand: in an installed package, or at the top of the checkout that this one is in."""
-    installed = PACKAGE / "_kit" / "templates"
-    return installed if installed.is_dir() else PACKAGE.parents[3] / "templates"
+    """Where they stand."""
+    return kit_folder("templates", "templates")
 
 
-def _files_of(folder: Path) -> Iterator[Path]:
-    """The files that were written by hand."""
-    for path in sorted(folder.rglob("*")):
-        parts = path.relative_to(folder).parts
-        if path.is_file() and not any(part.startswith((".", "__pycache__")) for part in parts):
-            yield path
-
-
-def _dotted(path: PurePosixPath) -> PurePosixPath:
-    return path.with_name(f".{path.name}") if path.name in _DOTTED else path
+def _dotted(path: str) -> str:
+    folder, slash, name = path.rpartition("/")
+    return f"{folder}{slash}.{name}" if name in _DOTTED else path

@@ -36,13 +36,16 @@ def waits(status: RunStatus) -> Iterator[Row]:
         yield Row("to answer", f"psych_runtime.approve, or deny, with {wait.wait_id}, for {wait.tool}")
 
 
-def outcome(view: AnswerView) -> Iterator[Row]:
-    """Where it stands now, and the answer; of a Run that ended without one, why."""
+def outcome(view: AnswerView, hidden: str | None) -> Iterator[Row]:
+    """Where it stands now, and the answer; of a Run that ended without one, why.
+
+    `hidden` stands for what can no longer be read; None where nothing is hidden.
+    """
     yield Row("state", "", view.terminal_state or view.lifecycle)
     if view.text is not None:
-        yield Row("answer", view.text)
+        yield Row("answer", view.text or hidden or "")
     elif view.failure is not None:
-        yield Row("failure", f"{view.failure.kind}: {view.failure.message}")
+        yield Row("failure", f"{view.failure.kind}: {view.failure.message or hidden or ''}")
 
 
 def totals(report: RunReport, parked_since: datetime | None) -> Iterator[Row]:

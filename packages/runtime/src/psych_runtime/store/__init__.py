@@ -62,7 +62,11 @@ def _installed(scheme: str, meant: str | None) -> Opener:
     adapters = entry_points(group=GROUP)
     claims = [adapter for adapter in adapters if adapter.name == scheme]
     if len(claims) != 1:
-        raise UnknownStoreUrl(scheme, sorted({*_FIRST_PARTY, *adapters.names}), meant)
+        unknown = UnknownStoreUrl(scheme, sorted({*_FIRST_PARTY, *adapters.names} - {scheme}), meant)
+        if claims:
+            homes = sorted(claim.dist.name if claim.dist else claim.value for claim in claims)
+            unknown.add_note(f"uninstall all but one of those that claim {scheme!r}: {', '.join(homes)}")
+        raise unknown
     opener: Opener = claims[0].load()
     return opener
 

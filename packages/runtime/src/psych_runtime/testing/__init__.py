@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from psych_runtime.store_proxy import StoreProxy
     from psych_runtime.testing.auditor import Finding, audit
     from psych_runtime.testing.clock import FakeClock
     from psych_runtime.testing.conflicting_store import ConflictingStore
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         ReceivedCall,
         ToolCallScript,
     )
+    from psych_runtime.testing.hollow_store import HollowStore
     from psych_runtime.testing.http_stub import HttpStub, Raw, Reply, SeenRequest, UnexpectedRequest
     from psych_runtime.testing.ledger import EffectLedger, Invocation
     from psych_runtime.testing.log_builder import LogBuilder
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
         stop,
     )
     from psych_runtime.testing.sigkill import sigkill_everywhere
-    from psych_runtime.testing.store_proxy import StoreProxy
     from psych_runtime.testing.switch import WorkerKilled
     from psych_runtime.testing.virtual import (
         RealIoInVirtualTime,
@@ -61,6 +62,7 @@ __all__ = [
     "FakeModelScriptExhausted",
     "FakeTurn",
     "Finding",
+    "HollowStore",
     "HttpStub",
     "Invocation",
     "Later",
@@ -96,6 +98,8 @@ __all__ = [
 ]
 
 _MODULES = {
+    # No part of the kit: it stands beside it.
+    ".store_proxy": ("StoreProxy",),
     "auditor": ("Finding", "audit"),
     "clock": ("FakeClock",),
     "conflicting_store": ("ConflictingStore",),
@@ -108,6 +112,7 @@ _MODULES = {
         "ReceivedCall",
         "ToolCallScript",
     ),
+    "hollow_store": ("HollowStore",),
     "http_stub": ("HttpStub", "Raw", "Reply", "SeenRequest", "UnexpectedRequest"),
     "ledger": ("EffectLedger", "Invocation"),
     "log_builder": ("LogBuilder",),
@@ -124,7 +129,6 @@ _MODULES = {
         "stop",
     ),
     "sigkill": ("sigkill_everywhere",),
-    "store_proxy": ("StoreProxy",),
     "switch": ("WorkerKilled",),
     "virtual": ("RealIoInVirtualTime", "VirtualClock", "VirtualLoop", "VirtualTimeStuck", "run_virtual"),
 }
@@ -134,7 +138,7 @@ _HOME = {name: module for module, names in _MODULES.items() for name in names}
 def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return getattr(import_module(f".{_HOME[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from psych_runtime.testing.auditing import calls, effects, evidence, folds, order
 from psych_runtime.testing.auditing.judged import Fault, JudgedLog
 from psych_runtime.testing.ledger import Invocation
-from psych_runtime_core.ports.store import RunHeader
-from psych_runtime_core.records import Entry
+from psych_runtime_core.ports.runs import RunHeader
+from psych_runtime_core.records import ClosedCodec, Codec, Entry
 from psych_runtime_core.spec.agent import AgentSpec
+
+FACTS_ALONE = ClosedCodec()
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +30,17 @@ def audit(
     effects: Iterable[Invocation] = (),
     header: RunHeader | None = None,
     spec: AgentSpec | None = None,
+    codec: Codec = FACTS_ALONE,
 ) -> tuple[Finding, ...]:
     """What is wrong with the log of one Run, in the order of `CODES`; nothing of a sound one.
 
     `effects` are what its tools really did, of other Runs too; without any, those rules are left out, as is
     each that needs a `header` or a `spec` which is not given. A log that breaks a rule is not folded: what
-    follows from its folds is asked of sound ones alone. Bodies are plain, not sealed. Raises `RecordTooNew`.
+    follows from its folds is asked of sound ones alone. Of what `codec` does not open, and of what is erased,
+    the facts are judged; what it refuses to open breaks `chain`. It is prepared by whoever gives it.
+    Raises `RecordTooNew`.
     """
-    log = JudgedLog.of(entries, effects, header, spec)
+    log = JudgedLog.of(entries, effects, header, spec, codec)
     findings = tuple(_found(log, CODES))
     return findings or tuple(_found(log, FOLDED))
 

@@ -8,8 +8,11 @@ from datetime import datetime, timedelta
 from typing import Any, Self
 
 from psych_runtime.testing.clock import START
+from psych_runtime.testing.implied_header import implied_header
 from psych_runtime_core.errors import CorruptLog
 from psych_runtime_core.ids import RunId, VersionHash, WorkerId
+from psych_runtime_core.ports.runs import RunHeader
+from psych_runtime_core.ports.store import Store
 from psych_runtime_core.records import GENESIS, Codec, Entry, PlainCodec, Record, RecordModel, encode, stamp
 from psych_runtime_core.records.run import RunAdmitted
 from psych_runtime_core.scope import Scope
@@ -61,6 +64,20 @@ class BuiltLog:
         for record in self._records:
             apply(state, record)
         return state
+
+    def header(self, **fields: Any) -> RunHeader:
+        """The header that the log implies, with `fields` said otherwise."""
+        told = {"scope": self.scope, "created_at": self.start, **fields}
+        return implied_header(self.entries(), self._records[-1], self._state, **told)
+
+    async def store(self, store: Store) -> RunHeader:
+        """Admit the Run with all of its log, sealed by the store's codec; the header that stands.
+
+        Where an Attempt has begun, and it is not settled, it waits until somebody wakes it.
+        """
+        await store.codec.prepare(self.scope)
+        entries = self.entries(store.codec)
+        return await store.get_run(await store.admit(self.header(head=entries[-1].head), entries))
 
     def at(self, seconds: float) -> Self:
         """When the next record is written, in seconds from the start."""

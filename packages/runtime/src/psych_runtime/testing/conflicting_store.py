@@ -7,19 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from psych_runtime.testing.store_proxy import StoreProxy
+from psych_runtime.store_proxy import StoreProxy
 from psych_runtime_core.errors import RunAlreadySettled, SeqConflict
 from psych_runtime_core.ids import RunId, derive_entry_id
-from psych_runtime_core.ports.store import (
-    NOW,
-    Append,
-    HeaderAction,
-    HeaderChange,
-    Lease,
-    RunHeader,
-    Store,
-    Write,
-)
+from psych_runtime_core.ports.runs import NOW, Lease, RunHeader
+from psych_runtime_core.ports.store import Store
+from psych_runtime_core.ports.writes import Append, HeaderAction, HeaderChange, Write
 from psych_runtime_core.records import Head, encode, stamp
 from psych_runtime_core.records.facts import QueueKind
 from psych_runtime_core.records.queue import QueueEnqueued

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    Awaitable,
+    Callable,
+    Collection,
+    Mapping,
+    Sequence,
+)
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from functools import partial
 from typing import TypeVar
 
+from psych_runtime.store_proxy import StoreProxy
 from psych_runtime.testing.model_proxy import ModelProxy
-from psych_runtime.testing.store_proxy import StoreProxy
 from psych_runtime.testing.watched_tools import ToolRun, WatchedRegistry
 from psych_runtime.tools.ending import Raised, Returned
 from psych_runtime.tools.registry import ToolRegistry
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.jsonvalue import JsonObject
 from psych_runtime_core.messages import ToolDefinition
+from psych_runtime_core.ports.blob import BlobKey, BlobMetadata, BlobStore
 from psych_runtime_core.ports.model import ModelCallContext, ModelClient, ModelRequest, StreamEvent
 from psych_runtime_core.ports.policy import Decision, Policy
-from psych_runtime_core.ports.store import Store, Write
+from psych_runtime_core.ports.store import Store
 from psych_runtime_core.ports.watch import Hint, Watch
+from psych_runtime_core.ports.writes import Write
 from psych_runtime_core.records import Head
 from psych_runtime_core.scope import Scope
 from psych_runtime_core.version import Version
@@ -36,7 +47,10 @@ async def through(gate: Gate, name: str, call: Callable[[], Awaitable[T]]) -> T:
 
 
 class GatedStore(StoreProxy):
-    """Hints pass the gate too: they are `watch`. `on_head` is told the digest of each acknowledged head."""
+    """Hints pass the gate too: they are `watch`. `on_head` is told the digest of each acknowledged head.
+
+    The blobs beside its Runs are behind the same gate.
+    """
 
     def __init__(self, store: Store, gate: Gate, on_head: Callable[[bytes], None]) -> None:
         super().__init__(store)
@@ -52,6 +66,11 @@ class GatedStore(StoreProxy):
 
     async def _through(self, name: str, call: Callable[[], Awaitable[T]]) -> T:
         return await through(self._gate, name, call)
+
+    @property
+    def blobs(self) -> BlobStore | None:
+        kept = super().blobs
+        return None if kept is None else GatedBlobs(kept, self._gate)
 
     def changes(
         self, run_ids: Collection[RunId] = (), *, ready: bool = False
@@ -71,6 +90,29 @@ class _GatedWatch:
 
     async def wait(self, timeout_seconds: float) -> Hint:
         return await through(self._gate, "watch", lambda: self._wait(timeout_seconds))
+
+
+class GatedBlobs:
+    """What a Worker asks of blobs: `blob put` and `blob get`."""
+
+    def __init__(self, blobs: BlobStore, gate: Gate) -> None:
+        self._gate, self._put, self._get = gate, blobs.put, blobs.get
+        self.open, self.head, self.list = blobs.open, blobs.head, blobs.list
+        self.delete, self.delete_run = blobs.delete, blobs.delete_run
+
+    async def put(
+        self,
+        key: BlobKey,
+        content: bytes | AsyncIterable[bytes],
+        *,
+        content_type: str,
+        metadata: Mapping[str, str] | None = None,
+    ) -> BlobMetadata:
+        stored = partial(self._put, key, content, content_type=content_type, metadata=metadata)
+        return await through(self._gate, "blob put", stored)
+
+    async def get(self, key: BlobKey, *, offset: int = 0, length: int | None = None) -> bytes:
+        return await through(self._gate, "blob get", partial(self._get, key, offset=offset, length=length))
 
 
 class GatedModel(ModelProxy):

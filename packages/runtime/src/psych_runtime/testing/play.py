@@ -10,7 +10,7 @@ from typing import Any
 
 from psych_runtime import Runtime, Scope, ToolRegistry, Worker, dispatch, status
 from psych_runtime.testing.fake_model import FakeModel
-from psych_runtime.testing.gated import Gate, GatedModel, GatedPolicy, GatedStore, gated_tools
+from psych_runtime.testing.gated import Gate, GatedBlobs, GatedModel, GatedPolicy, GatedStore, gated_tools
 from psych_runtime.testing.ledger import EffectLedger, Invocation
 from psych_runtime.testing.outside import Outside
 from psych_runtime.testing.repeating_model import RepeatingModel
@@ -18,7 +18,8 @@ from psych_runtime.testing.scenario import Scenario, ScenarioStuck
 from psych_runtime.testing.switch import Switch
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.model import ModelClient
-from psych_runtime_core.ports.store import RunHeader, Store
+from psych_runtime_core.ports.runs import RunHeader
+from psych_runtime_core.ports.store import Store
 from psych_runtime_core.records import Entry, PlainCodec, Record, decode
 
 TENANT = Scope(tenant="acme")
@@ -103,14 +104,15 @@ class Cast:
     on_head: Callable[[bytes], None]
 
     def worker(self, gate: Gate | None = None) -> Worker:
-        """A Worker; all its ports are behind `gate`, a Policy too if the scenario has one."""
+        """A Worker; all its ports are behind `gate`, a Policy and blobs too if the scenario has them."""
         ports = dict(self.scenario.runtime)
         store, model, registry = self.store, self.model, self.tools
         if gate is not None:
             store, model = GatedStore(store, gate, self.on_head), GatedModel(model, gate)
             registry = gated_tools(registry, gate)
-            if "policy" in ports:
-                ports["policy"] = GatedPolicy(ports["policy"], gate)
+            for name, gated in (("policy", GatedPolicy), ("blobs", GatedBlobs)):
+                if name in ports:
+                    ports[name] = gated(ports[name], gate)
         runtime = Runtime(store=store, model=model, registry=registry, **ports)
         return Worker(runtime, lease_seconds=self.pace.lease, poll_interval=self.pace.poll)
 

@@ -8,7 +8,7 @@ from psych_runtime.testing.auditor import audit
 from psych_runtime.testing.ledger import Invocation
 from psych_runtime.testing.play import Pace, Played, PlayedRun
 from psych_runtime.testing.scenario import Scenario, ScenarioNotDeterministic
-from psych_runtime_core.ids import ToolCallId
+from psych_runtime_core.ids import HANDLE, ToolCallId
 from psych_runtime_core.jsonvalue import Json
 from psych_runtime_core.records import Entry, Record
 from psych_runtime_core.records.facts import FailureKind, TerminalState, ToolOutcome
@@ -37,7 +37,7 @@ def _shape(records: Sequence[Record]) -> list[str]:
 def _told(record: Record) -> str:
     match record:
         case ToolCallFinished():
-            return f" of {record.tool}: {record.outcome}, {record.result!r}"
+            return f" of {record.tool}: {record.outcome}, {HANDLE.sub('handle', repr(record.result))}"
         case RunSettled():
             return f": {record.state}, {record.output!r}"
         case _:

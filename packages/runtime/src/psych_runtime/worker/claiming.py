@@ -6,6 +6,7 @@ import logging
 import random
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from heapq import heappop, heappush, nsmallest
 from itertools import islice
@@ -16,7 +17,8 @@ from psych_runtime.attempt.pauses import Pauses
 from psych_runtime_core.clock import Clock
 from psych_runtime_core.errors import StoreUnavailable
 from psych_runtime_core.ids import RunId, VersionHash, WorkerId
-from psych_runtime_core.ports.store import Claim, ClaimFilter, Store
+from psych_runtime_core.ports.claims import ClaimFilter, Claims
+from psych_runtime_core.ports.store import Store
 
 logger = logging.getLogger("psych_runtime.worker")
 # A Version that this process cannot serve is left out of its claims for this long.
@@ -32,10 +34,13 @@ MOMENTS_KEPT = 1_000
 
 
 class Claimer:
-    """Takes Runs, as many as there are free slots, in one call."""
+    """Takes Runs that `only` lets through, as many as there are free slots, in one call."""
 
-    def __init__(self, store: Store, worker_id: WorkerId, lease_seconds: float, orders: Orders) -> None:
+    def __init__(
+        self, store: Store, worker_id: WorkerId, lease_seconds: float, only: ClaimFilter, orders: Orders
+    ) -> None:
         self._store, self._worker_id, self._seconds, self._orders = store, worker_id, lease_seconds, orders
+        self._only = only
         # A process that was started anew may bear the id of the dead one, and must not be given its claims.
         self._own, self._requests = uuid.uuid4().hex, 0
         self._versions: dict[VersionHash, float] = {}
@@ -43,7 +48,7 @@ class Claimer:
         self._pauses = Pauses(store.clock, longest=30.0)
         self._said: set[str] = set()
 
-    async def claim(self, limit: int, exclude: frozenset[RunId]) -> tuple[Claim, ...]:
+    async def claim(self, limit: int, exclude: frozenset[RunId]) -> Claims:
         """Up to `limit` Runs, 100 at most. A claim whose answer is lost is repeated until it is known.
 
         A Worker that drains does so too, while there may be a lease that nobody else would give back.
@@ -66,11 +71,11 @@ class Claimer:
                 if not isinstance(error, StoreUnavailable) or error.outcome == "unknown":
                     leased_until = asked_at + self._seconds
                 if self._orders.draining and clock.monotonic() >= leased_until:
-                    return ()
+                    return Claims(())
                 await self._pauses.sleep()
             else:
                 self._pauses.reset()
-                return claims.claims
+                return claims
 
     def skip_version(self, version_hash: VersionHash, missing: str) -> None:
         """Leave the Runs of a Version to other Workers for a while; say so once."""
@@ -87,7 +92,8 @@ class Claimer:
 
     def _filter(self, exclude: frozenset[RunId]) -> ClaimFilter:
         runs = self._left_out(self._runs, MOST_LEFT_OUT - len(exclude))
-        return ClaimFilter(self._left_out(self._versions, MOST_LEFT_OUT), exclude | runs)
+        versions = self._left_out(self._versions, MOST_LEFT_OUT)
+        return replace(self._only, skip_versions=versions, exclude=exclude | runs)
 
     def _left_out(self, skipped: Mapping[K, float], most: int) -> frozenset[K]:
         now = self._store.clock.monotonic()

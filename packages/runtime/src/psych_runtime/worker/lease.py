@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from psych_runtime.attempt.pauses import Pauses
 from psych_runtime.attempt.seat import Seat
 from psych_runtime_core.ids import RunId
-from psych_runtime_core.ports.store import Renewed, Store
+from psych_runtime_core.ports.claims import Renewed
+from psych_runtime_core.ports.store import Store
 
 logger = logging.getLogger("psych_runtime.worker")
 

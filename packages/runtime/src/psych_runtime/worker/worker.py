@@ -8,6 +8,7 @@ import random
 import socket
 import uuid
 from collections import OrderedDict
+from collections.abc import Collection, Mapping
 from typing import TypeVar
 
 import anyio
@@ -29,7 +30,9 @@ from psych_runtime.worker.claiming import MOST_CLAIMED, MOST_LEFT_OUT, Claimer, 
 from psych_runtime.worker.lease import Keeper
 from psych_runtime.worker.slots import Slots
 from psych_runtime_core.ids import RunId, WorkerId
-from psych_runtime_core.ports.store import Claim, Store
+from psych_runtime_core.ports.checks import check_filter
+from psych_runtime_core.ports.claims import Claim, ClaimFilter
+from psych_runtime_core.ports.store import Store
 from psych_runtime_core.records import Head
 
 logger = logging.getLogger("psych_runtime.worker")
@@ -43,8 +46,9 @@ class Worker:
     `concurrency`: Runs at once, 1 to 1 000. `lease_seconds`: 1 to 3 600. `poll_interval`: seconds between
     claims when nothing wakes it, 0.01 to 3 600. `grace_seconds`: for work that must not be cut, 0 to 86 400.
     `linger_seconds`: how long an idle Attempt waits in place, 0 to 3 600. `max_crashes`: Attempts that may
-    die without finishing anything, 1 to 1 000. `ValueError` for what is out of bounds. It installs no signal
-    handler.
+    die without finishing anything, 1 to 1 000. `tenants`: it serves these alone, 1 000 at most.
+    `tenant_concurrency`: how many Runs of a tenant may be at work over all Workers, a number for each, or by
+    tenant with `"*"` for the rest. `ValueError` for what is out of bounds. It installs no signal handler.
     """
 
     def __init__(  # noqa: PLR0913 - the settings of a Worker, all keywords
@@ -59,6 +63,8 @@ class Worker:
         grace_seconds: float = 60.0,
         linger_seconds: float = 2.0,
         max_crashes: int = 10,
+        tenants: Collection[str] | None = None,
+        tenant_concurrency: int | Mapping[str, int] | None = None,
     ) -> None:
         self.runtime = _runtime_of(store_or_runtime, runtime)
         self.worker_id = WorkerId(worker_id or _own_id())
@@ -76,9 +82,10 @@ class Worker:
         self.slots = Slots(concurrency)
         self._seats: dict[RunId, Seat] = {}
         self._parked: OrderedDict[RunId, Loaded] = OrderedDict()
-        self._claimer = Claimer(self._store, self.worker_id, lease_seconds, self._orders)
+        only = _filter(tenants, tenant_concurrency)
+        self._claimer = Claimer(self._store, self.worker_id, lease_seconds, only, self._orders)
         self._due = DueMoments(self._store.clock)
-        self._running = self._hinted = False
+        self._running = self._hinted = self._passed_over = False
         self._ended: anyio.Event | None = None
 
     async def run(self) -> None:
@@ -145,7 +152,7 @@ class Worker:
                 await herd.hold_still()
                 more = True
             # A slot that frees is no reason to look when the last claim left nothing.
-            more = more or not woken
+            more = more or not woken or self._passed_over
             self._due.drop_past()
 
     def _patience(self) -> float:
@@ -156,10 +163,11 @@ class Worker:
     async def _take(self, free: int, attempts: anyio.abc.TaskGroup) -> int:
         sent_at = self._store.clock.monotonic()
         claims = await self._claimer.claim(free, frozenset(self._seats))
-        for claim in claims:
+        for claim in claims.claims:
             self._seat(claim, sent_at)
             attempts.start_soon(self._drive, claim)
-        return len(claims)
+        self._passed_over = claims.more
+        return len(claims.claims)
 
     async def _listen(self) -> None:
         """Carry hints to those they concern."""
@@ -216,6 +224,18 @@ def _runtime_of(store_or_runtime: Store | Runtime, runtime: Runtime | None) -> R
     if runtime is None or runtime.store is not store_or_runtime:
         raise ValueError("the store given is not the Runtime's; give Worker(runtime) alone")
     return runtime
+
+
+def _filter(
+    tenants: Collection[str] | None, tenant_concurrency: int | Mapping[str, int] | None
+) -> ClaimFilter:
+    """Which Runs a Worker takes. Raises `ValueError` for too many tenants, and for a cap under 1."""
+    if isinstance(tenants, str):
+        raise TypeError(f"tenants is {tenants!r}; give a collection of tenants: {[tenants]}")
+    named = None if tenants is None else frozenset(tenants)
+    only = ClaimFilter(tenants=named, tenant_concurrency=tenant_concurrency)
+    check_filter(only)
+    return only
 
 
 def _checked(name: str, value: N, least: float, most: float) -> N:

@@ -64,6 +64,34 @@ def blob_store_required(size_bytes: int, limit_bytes: int, preview: str) -> str:
     return f"{advice} The first part of it:\n{cut(preview, ANSWER_SHOWN)}"
 
 
+def blob_store_away(size_bytes: int, preview: str) -> str:
+    """`preview` is the first part of the result, as text."""
+    advice = told(
+        f"The tool did run, but the store that would keep its result of {size_bytes} bytes is away.",
+        "Doing it again does its work again, and its result may be kept then.",
+        "Repeat it only where that does no harm, or ask it for less.",
+    )
+    return f"{advice} The first part of it:\n{cut(preview, ANSWER_SHOWN)}"
+
+
+def result_unkept(size_bytes: int, preview: str) -> str:
+    """`preview` is the first part of the result, as text."""
+    advice = in_vain(f"The tool did run, but its result of {size_bytes} bytes could not be kept.")
+    return f"{advice} The first part of it:\n{cut(preview, ANSWER_SHOWN)}"
+
+
+def blob_missing(handle: str) -> str:
+    return told(
+        f"What was kept as {quoted(handle)} is gone.",
+        "Reading it again ends the same way.",
+        "Go on without it, or call the tool that gave it again where that does no harm.",
+    )
+
+
+def output_away(handle: str) -> str:
+    return failed(f"What is kept as {quoted(handle)} cannot be read now", transient=True)
+
+
 def given_up() -> str:
     return told(
         "The call did not end in the time it was given to stop, and was left alone.",

@@ -59,6 +59,8 @@ def answers_in_call_order(log: JudgedLog) -> Iterator[Fault]:
 def history_sendable(log: JudgedLog) -> Iterator[Fault]:
     """Every request that was made could be sent to a strict provider."""
     conversation = _conversation(log, ())
+    # What an erased admission was asked is gone, and not a message that was never there.
+    is_told = log.admitted is not None and not log.admitted.erased
     for record in log.records:
         conversation.absorb(record)
         if not isinstance(record, ModelCallStarted):
@@ -68,7 +70,7 @@ def history_sendable(log: JudgedLog) -> Iterator[Fault]:
         if fault is not None:
             yield Fault(fault.seq, fault.detail)
             return
-        if log.spec is not None and not prompt.messages:
+        if log.spec is not None and is_told and not prompt.messages:
             yield Fault(record.seq, "a request without a message")
 
 

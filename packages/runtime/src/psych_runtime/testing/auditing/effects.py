@@ -9,6 +9,8 @@ from psych_runtime.testing.auditing.judged import CallRecords, Fault, JudgedLog
 from psych_runtime.testing.ledger import Invocation
 from psych_runtime_core.ids import content_digest
 from psych_runtime_core.records.facts import ToolOutcome
+from psych_runtime_core.records.tool import ToolCallFinished
+from psych_runtime_core.spec.names import RESERVED_TOOL_NAMES
 
 
 def unsafe_once(log: JudgedLog) -> Iterator[Fault]:
@@ -28,16 +30,23 @@ def _may_repeat(call: CallRecords) -> bool:
 
 
 def ok_means_done(log: JudgedLog) -> Iterator[Fault]:
-    """A call that is said to have ended well did: its tool came to an end, with that result."""
+    """A call that is said to have ended well did: its tool came to an end, with that result.
+
+    Of a result in a blob its end alone is known, and of the runtime's own tools no ledger is kept.
+    """
     if log.effects is None:
         return
     for call_id, call in log.calls.items():
         for end in call.ends:
-            if end.outcome is not ToolOutcome.OK or end.recovered:
+            if end.outcome is not ToolOutcome.OK or end.recovered or end.erased:
                 continue
             done = [each for each in log.effects if each.call_id == call_id and each.finished_at is not None]
-            if not any(each.result_digest == content_digest(b"", end.result) for each in done):
+            if end.tool not in RESERVED_TOOL_NAMES and not any(_ended_so(each, end) for each in done):
                 yield Fault(end.seq, f"{call_id} is ok, and no run of it ended with that result")
+
+
+def _ended_so(done: Invocation, end: ToolCallFinished) -> bool:
+    return end.result_blob_key is not None or done.result_digest == content_digest(b"", end.result)
 
 
 def done_means_recorded(log: JudgedLog) -> Iterator[Fault]:

@@ -12,7 +12,7 @@ from psych_runtime_core.jsonvalue import Json, encode_json
 from psych_runtime_core.messages import ToolCall
 from psych_runtime_core.records import Record
 from psych_runtime_core.records.facts import Sent, ToolOutcome
-from psych_runtime_core.records.run import AbortRequested, RunSettled
+from psych_runtime_core.records.run import NO_SALT, AbortRequested, RunSettled
 from psych_runtime_core.records.tool import ToolCallFinished, ToolCallStarted
 from psych_runtime_core.records.turn import ModelCallFailed, ModelCallFinished
 from psych_runtime_core.records.wait import Resumed, Suspended
@@ -57,23 +57,31 @@ def _ran_otherwise(log: JudgedLog) -> Iterator[Fault]:
         call = log.calls.get(each.call_id)
         if call is None or not call.starts:
             continue
-        if each.arguments_digest != content_digest(b"", arguments_of(call, each.run_number)):
+        given = arguments_of(call, each.run_number)
+        if given is not None and each.arguments_digest != content_digest(b"", given):
             seq = call.starts[-1].seq
             yield Fault(seq, f"{each.call_id} ran with other arguments than its log says")
 
 
-def arguments_of(call: CallRecords, run_number: int) -> Mapping[str, Json]:
-    """What the run of this number was given: what the model asked for, or what a person made of it."""
+def arguments_of(call: CallRecords, run_number: int) -> Mapping[str, Json] | None:
+    """What the run of this number was given: what the model asked for, or what a person made of it.
+
+    None where that is erased.
+    """
     edited = [
         start.arguments
         for start in call.starts
         if start.run_number <= run_number and start.arguments is not None
     ]
-    return edited[-1] if edited else read_arguments(call.announced.tool_calls[call.ordinal].arguments)
+    if edited:
+        return edited[-1]
+    return None if call.announced.erased else read_arguments(call.asked.arguments)
 
 
 def digests_true(log: JudgedLog) -> Iterator[Fault]:
-    """Every digest is that of the content it stands for; of erased content nothing can be said."""
+    """Every digest is that of its content; of what is erased or redacted nothing can be said."""
+    if log.salt == NO_SALT:
+        return
     for record in log.records:
         if not record.erased:
             yield from (Fault(record.seq, f"{name} is no digest of it") for name in _false(log, record))
@@ -88,7 +96,9 @@ def _false(log: JudgedLog, record: Record) -> Iterator[str]:
             yield from _false_prompt(log.salt, record.sent)
         case ToolCallStarted() if record.call_id in log.calls:
             arguments = arguments_of(log.calls[record.call_id], record.run_number)
-            if record.arguments_digest != call_digest(log.salt, record.tool, arguments):
+            if arguments is not None and record.arguments_digest != call_digest(
+                log.salt, record.tool, arguments
+            ):
                 yield "arguments_digest"
         case ToolCallFinished() if record.answer_digest not in {None, _answer_digest(log.salt, record)}:
             yield "answer_digest"
@@ -119,8 +129,11 @@ def _false_prompt(salt: bytes, sent: Sent | None) -> Iterator[str]:
         yield "prompt_hash"
 
 
-def _answer_digest(salt: bytes, record: ToolCallFinished) -> str:
+def _answer_digest(salt: bytes, record: ToolCallFinished) -> str | None:
+    """The digest that an answer must have. Of one in a blob no log can tell."""
     failure = record.failure
+    if record.result_blob_key is not None:
+        return record.answer_digest
     if record.outcome is ToolOutcome.OK or failure is None:
         return result_digest(salt, encode_json(record.result), record.attachments)
     return content_digest(salt, {"kind": failure.kind, "message": failure.message})

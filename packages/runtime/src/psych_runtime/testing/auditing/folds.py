@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from psych_runtime.testing.auditing.judged import Fault, JudgedLog
 from psych_runtime_core.errors import CorruptLog
+from psych_runtime_core.ports.runs import RunHeader
 from psych_runtime_core.records import Record
 from psych_runtime_core.records.run import RunSettled
+from psych_runtime_core.scope import Scope
 from psych_runtime_core.state.fold import apply, empty, facts_of, fold, keep, rewind, stage
 from psych_runtime_core.version import Version
 from psych_runtime_core.views.answer import answer_of
@@ -53,12 +55,22 @@ def header_agrees(log: JudgedLog) -> Iterator[Fault]:
         "head": (header.head, log.entries[-1].head),
         "terminal": (header.terminal, settled.state if settled else None),
         "settled_at": (header.settled_at, settled.at if settled else None),
-        "scope": (header.scope, state.scope),
+        "scope": (header.scope, _scope(log, header)),
         "facts": (header.facts, facts_of(state)),
     }
     for name, (said, folded) in pairs.items():
         if said != folded:
             yield Fault(last.seq, f"the header says {name} {said}, the log {folded}")
+
+
+def _scope(log: JudgedLog, header: RunHeader) -> Scope | None:
+    """The Scope that the header must say: of the log, or what is left of it, where one of them is erased."""
+    admitted = log.admitted
+    if admitted is None:
+        return None
+    if admitted.erased and not header.erased:
+        return header.scope.model_copy(update={"tenant": admitted.tenant})
+    return Scope(tenant=admitted.tenant) if header.erased else admitted.scope
 
 
 def views_build(log: JudgedLog) -> Iterator[Fault]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from psych_runtime.testing.ledger import Invocation
-from psych_runtime_core.errors import CorruptLog
+from psych_runtime_core.errors import CorruptLog, PsychError
 from psych_runtime_core.ids import RunId, ToolCallId
 from psych_runtime_core.jsonvalue import decode_json
-from psych_runtime_core.ports.store import RunHeader
-from psych_runtime_core.records import Entry, PlainCodec, Record, decode
+from psych_runtime_core.messages import ToolCall
+from psych_runtime_core.ports.runs import RunHeader
+from psych_runtime_core.records import Codec, Entry, Record, decode
 from psych_runtime_core.records.run import RunAdmitted
 from psych_runtime_core.records.tool import ToolCallFinished, ToolCallStarted
 from psych_runtime_core.records.turn import ModelCallFinished
@@ -38,6 +39,11 @@ class CallRecords:
     starts: list[ToolCallStarted] = field(default_factory=list[ToolCallStarted])
     ends: list[ToolCallFinished] = field(default_factory=list[ToolCallFinished])
 
+    @property
+    def asked(self) -> ToolCall:
+        """The call as the model wrote it."""
+        return self.announced.tool_calls[self.ordinal]
+
 
 @dataclass(frozen=True)
 class JudgedLog:
@@ -62,16 +68,23 @@ class JudgedLog:
         effects: Iterable[Invocation],
         header: RunHeader | None,
         spec: AgentSpec | None,
+        codec: Codec,
     ) -> JudgedLog:
         stored = tuple(entries)
-        run_id = header.run_id if header else _run_id(stored)
+        run_id, scope = (header.run_id, header.scope) if header else _owner(stored)
         records: list[Record] = []
         unreadable: list[Fault] = []
         for entry in stored:
             try:
-                records.append(decode(entry, run_id=run_id, scope=Scope(tenant="-"), codec=PlainCodec()))
+                records.append(decode(entry, run_id=run_id, scope=scope, codec=codec))
             except CorruptLog as error:
                 unreadable.append(Fault(entry.seq, error.detail))
+            except PsychError:
+                raise
+            except Exception as error:
+                # What a codec raises for a seal that is not its own, each its own error.
+                told = f"its content cannot be opened: {type(error).__name__}: {error}"
+                unreadable.append(Fault(entry.seq, told))
         known = tuple(effects)
         ours = tuple(each for each in known if each.run_id == run_id) if known else None
         calls = _calls(records)
@@ -95,10 +108,11 @@ class JudgedLog:
         return (record for record in self.records if isinstance(record, kind))
 
 
-def _run_id(entries: tuple[Entry, ...]) -> RunId:
-    """The Run that the first entry says it is of."""
+def _owner(entries: tuple[Entry, ...]) -> tuple[RunId, Scope]:
+    """The Run that the first entry says it is of, and its tenant."""
     line = entries[0].body.partition(b"\n")[0] if entries else b"{}"
-    return RunId(str(decode_json(line).get("run_id", "")))
+    told: Any = decode_json(line)
+    return RunId(str(told.get("run_id", ""))), Scope(tenant=told.get("tenant", "-"))
 
 
 def _calls(records: Iterable[Record]) -> dict[ToolCallId, CallRecords]:

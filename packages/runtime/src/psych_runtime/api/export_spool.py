@@ -1,0 +1,83 @@
+"""An export file, kept aside until it is known to be whole."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+
+from anyio import SpooledTemporaryFile
+
+from psych_runtime.api.export_file import MAX_LINE_BYTES, Item, Start, Tally, item_of
+from psych_runtime_core.errors import CorruptionReason, CorruptLog
+
+Lines = AsyncIterable[bytes] | Iterable[bytes]
+# So much is kept in memory, the rest of a longer file on disk.
+SPOOL_BYTES = 16 * 1024 * 1024
+
+
+class KeptFile:
+    """A whole export file, which may be read as often as one likes."""
+
+    def __init__(self, file: SpooledTemporaryFile[bytes]) -> None:
+        self._file = file
+
+    async def items(self) -> AsyncIterator[Item]:
+        """What stands in its lines. Raises `CorruptLog`, `RecordTooNew` and `SpecValidationError`."""
+        await self._file.seek(0)
+        entries = 0
+        while line := await self._file.readline():
+            try:
+                yield item_of(line)
+            except ValueError as error:
+                raise broken(entries, str(error)) from error
+            entries += line.startswith(b'{"entry":')
+
+
+@asynccontextmanager
+async def kept(lines: Lines) -> AsyncGenerator[KeptFile]:
+    """The file that `lines` are, each with its end or without.
+
+    Raises `CorruptLog` unless it is whole and as it was written, `RecordTooNew` for one of a newer form.
+    """
+    async with SpooledTemporaryFile[bytes](max_size=SPOOL_BYTES) as file:
+        tally, last = Tally(), b""
+        async for line in _each(lines):
+            if last:
+                await file.write(tally.add(last))
+            else:
+                _require_start(line)
+            last = line
+        if last != tally.end_line:
+            raise broken(tally.entries, "the file does not end as it was written: it is cut, or was edited")
+        yield KeptFile(file)
+
+
+def broken(entries: int, detail: str) -> CorruptLog:
+    """What is wrong with a file behind so many entries."""
+    return CorruptLog(CorruptionReason.WRONG_LOG, "an export file", entries, detail)
+
+
+def _require_start(line: bytes) -> None:
+    try:
+        start = item_of(line)
+    except ValueError as error:
+        raise broken(0, f"it is no export file: {error}") from error
+    if not isinstance(start, Start):
+        raise broken(0, "it is no export file: its first line is another")
+
+
+async def _each(lines: Lines) -> AsyncIterator[bytes]:
+    """Each line, with its end."""
+    async for line in _as_they_come(lines):
+        if len(line) > MAX_LINE_BYTES:
+            raise broken(0, f"a line has {len(line)} bytes, at most {MAX_LINE_BYTES} are written")
+        yield line if line.endswith(b"\n") else line + b"\n"
+
+
+async def _as_they_come(lines: Lines) -> AsyncIterator[bytes]:
+    if isinstance(lines, AsyncIterable):
+        async for line in lines:
+            yield line
+    else:
+        for line in lines:
+            yield line

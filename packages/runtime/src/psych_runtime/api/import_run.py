@@ -1,0 +1,134 @@
+"""A Run comes into a store from a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+
+from psych_runtime.api.access import allow_admission, header_of, scope_of
+from psych_runtime.api.export_file import BlobPiece, Item
+from psych_runtime.api.export_spool import KeptFile, Lines, broken, kept
+from psych_runtime.api.external import until_known
+from psych_runtime.api.import_blobs import BlobsTold, put_blobs
+from psych_runtime.api.import_checks import admission, refuse_wrong_place, wrong_log
+from psych_runtime_core.errors import IdempotencyConflict, RunNotFound
+from psych_runtime_core.ids import RunId
+from psych_runtime_core.ports.blob import BlobStore
+from psych_runtime_core.ports.queries import RunQuery
+from psych_runtime_core.ports.runs import RunHeader
+from psych_runtime_core.ports.store import Store
+from psych_runtime_core.ports.writes import Admit
+from psych_runtime_core.records import Entry
+from psych_runtime_core.scope import Scope
+from psych_runtime_core.version import Version
+
+
+async def import_run(
+    store: Store, lines: Lines, *, blobs: BlobStore | None = None, scope: Scope | None = None
+) -> RunId:
+    """Store the Run that `export_run` wrote; its id. Nothing is written before the file is known to be whole.
+
+    It keeps its key and its request, and its claims are counted on from the last one that its log tells of.
+    One that is not settled rests until `send`, `resume` or `interrupt` wakes it. What is there already stays
+    as it is. A Run that was purged here comes back without its key, which answers for it as it would without
+    the file.
+
+    Raises `CorruptLog` for a file that was cut or edited and for another log of this id, `RecordTooNew` and
+    `SpecValidationError` for one of a newer release, `IdempotencyConflict` where its key is another Run's,
+    `AccessDenied` for a Run of another tenant, or under or after one, and `ValueError` where it has blobs
+    and none are given.
+    """
+    held = scope_of(store, scope)
+    async with kept(lines) as file:
+        found = await _read(file)
+        allow_admission(store, found.header, held)
+        write = admission(found.header, found.versions, found.entries)
+        if found.blobs and blobs is None:
+            raise ValueError("this Run has blobs; give blobs= to store them in")
+        if not await _is_there(store, found.header, held):
+            await _refuse_taken_key(store, found.header)
+            await refuse_wrong_place(store, found.header)
+            if blobs is not None:
+                await put_blobs(blobs, file, found.header)
+            await _admit(store, found.versions, write, held)
+        if found.header.erased:
+            await _erase(store, found.header)
+    return found.header.run_id
+
+
+@dataclass
+class _Found:
+    """What a file holds, but for the content of its blobs."""
+
+    header: RunHeader
+    versions: list[Version] = field(default_factory=list[Version])
+    entries: list[Entry] = field(default_factory=list[Entry])
+    blobs: BlobsTold = field(default_factory=BlobsTold)
+
+    def take(self, item: Item) -> None:
+        """What stands behind the header. Raises `ValueError` for what does not belong there."""
+        match item:
+            case Version():
+                self.versions.append(item)
+            case Entry():
+                self.entries.append(item)
+            case BlobPiece():
+                self.blobs.take(item, self.header)
+            case _:
+                raise ValueError("it begins again, and a file is of one Run")
+
+
+async def _read(file: KeptFile) -> _Found:
+    items = file.items()
+    await anext(items)  # the start, which was looked at before
+    header = await anext(items, None)
+    if not isinstance(header, RunHeader):
+        raise broken(0, "it does not say first of which Run it is")
+    found = _Found(header)
+    async for item in items:
+        try:
+            found.take(item)
+        except ValueError as error:
+            raise broken(len(found.entries), str(error)) from error
+    return found
+
+
+async def _is_there(store: Store, header: RunHeader, held: Scope | None) -> bool:
+    """Whether the log stands in the store, by itself or with what came since.
+
+    Raises `CorruptLog` where another does, and `AccessDenied`, with nothing read, for another tenant's.
+    """
+    try:
+        stored = await header_of(store, header.run_id, held)
+    except RunNotFound:
+        return False
+    last = await store.read(header.run_id, header.head.seq - 1, 1)
+    if stored.scope.tenant == header.scope.tenant and last and last[0].head == header.head:
+        return True
+    raise wrong_log(header, header.head.seq, "another log is stored under this id; purge that Run first")
+
+
+async def _refuse_taken_key(store: Store, header: RunHeader) -> None:
+    key = header.idempotency_key
+    if key is not None:
+        asked = RunQuery(tenant=header.scope.tenant, idempotency_key=key)
+        for other in (await store.find_runs(asked)).items:
+            raise IdempotencyConflict(key, other.run_id, "log")
+
+
+async def _admit(store: Store, versions: list[Version], write: Admit, held: Scope | None) -> None:
+    for version in versions:
+        await until_known(store, partial(store.put_version, version))
+    header = write.header
+    stood = await until_known(store, lambda: store.admit(header, write.entries))
+    if stood != header.run_id and header.idempotency_key is not None:
+        raise IdempotencyConflict(header.idempotency_key, stood, "log")
+    if not await _is_there(store, header, held):
+        nameless = header.model_copy(update={"idempotency_key": None})
+        await until_known(store, lambda: store.admit(nameless, write.entries))
+
+
+async def _erase(store: Store, header: RunHeader) -> None:
+    """Say that a Run is erased, where it came from this file and not whole."""
+    if (await store.get_run(header.run_id)).request == header.request:
+        await store.erase(RunQuery(run_ids=frozenset({header.run_id})))

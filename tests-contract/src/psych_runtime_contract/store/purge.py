@@ -1,0 +1,9 @@
+"""What goes for good, what is taken of a person, and what is counted meanwhile."""
+
+from psych_runtime_contract.store.counts import Counts
+from psych_runtime_contract.store.erasures import Erasures
+from psych_runtime_contract.store.purges import Purges
+
+
+class StorePurge(Purges, Erasures, Counts):
+    """`purge`, `erase` and `stats`."""
