@@ -30,6 +30,8 @@ from tests.stores.failing_connection import FailingConnection
 
 CUT = "test_a_purge_that_is_cut_anywhere_leaves_whole_runs_and_is_repeated"
 DRIVER = "test_what_the_driver_raises_is_told_in_words_of_the_port"
+# Whether a cut falls between two slices is for the writer's thread to say.
+TRIES = 10
 KEPT = ("test_the_limit_counts_trees", "test_a_tree_goes_whole_children_first_and_the_root_last")
 
 
@@ -118,7 +120,8 @@ def test_a_fault_of_several_transactions_fails_the_test_that_states_its_rule(
     fault: Fault, open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fault.befall(monkeypatch)
-    said = failure(open_store, fault.test, test_sqlite_store.TestSQLiteStore)
+    tried = (failure(open_store, fault.test, test_sqlite_store.TestSQLiteStore) for _ in range(TRIES))
+    said = next(filter(None, tried), None)
     assert said is not None
     assert re.search(fault.words, said), said
     assert [test for test in KEPT if failure(open_store, test) is not None] == []
