@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from psych_runtime import Entry, InMemoryStore, RunHeader, RunId, Scope, Store
+from psych_runtime.api.export_file import Tally
 from psych_runtime.testing import LogBuilder, StoreProxy
 from tests.kit.command import PSYCH, Psych, on_a_terminal, run
 from tests.kit.logs import ACME, VERSION, dump, family, flip_a_byte, put_blob, store, url_of, whole
@@ -371,6 +372,40 @@ def test_a_damaged_file_is_bad_where_it_breaks(
     exported.write_bytes(damage(exported.read_bytes()))
     (bad,) = psych("log", "verify", str(exported), "--json").document()["bad"]
     assert (bad["run_id"], bad["seq"]) == ("run_test", min(seq, len(whole().entries()) + 1))
+
+
+def hash_of_another(lines: list[bytes]) -> list[bytes]:
+    """A Version under a hash that is not its own."""
+    return [line.replace(VERSION.hash.encode(), b"sha256:" + b"0" * 64) for line in lines]
+
+
+def led_elsewhere(lines: list[bytes]) -> list[bytes]:
+    """A blob whose name leads out of its folder."""
+    return [line.replace(b'"call_1.1"', b'"../../up"') for line in lines]
+
+
+def in_no_year(lines: list[bytes]) -> list[bytes]:
+    """A Run of a time before all others."""
+    header = json.loads(lines[1])
+    header["run"]["created_at"] = "0001-01-01T00:00:00+14:00"
+    return [lines[0], json.dumps(header).encode() + b"\n", *lines[2:]]
+
+
+@pytest.mark.parametrize("forge", [hash_of_another, led_elsewhere, in_no_year])
+def test_each_file_has_its_line_whatever_is_wrong_with_another(
+    psych: Psych, exported: Path, tmp_path: Path, forge: Callable[[list[bytes]], list[bytes]]
+) -> None:
+    lines, forged, short = exported.read_bytes().splitlines(keepends=True), tmp_path / "f", tmp_path / "s"
+    changed = forge(lines[:-1])
+    assert changed != lines[:-1]
+    tally = Tally()
+    forged.write_bytes(b"".join([*map(tally.add, changed), tally.end_line]))
+    short.write_bytes(cut(exported.read_bytes()))
+    ended = psych("log", "verify", str(exported), str(forged), str(short))
+    assert (ended.code, ended.err) == (3, "")
+    assert [line.split()[:2] for line in ended.out.splitlines()] == [
+        *(["ok", str(exported)], ["bad", str(forged)], ["bad", str(short)])
+    ]
 
 
 def test_a_log_whose_chain_holds_may_still_break_a_rule(psych: Psych, tmp_path: Path) -> None:

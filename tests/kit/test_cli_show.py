@@ -13,6 +13,7 @@ import pytest
 import psych_runtime
 from psych_runtime.testing.fake_model import FakeModel
 from psych_runtime_core.views.json import as_json
+from tests.kit import logs
 from tests.kit.command import Psych, going_on, read_rest, read_until
 from tests.kit.shop import HOSTILE, LONG, SPEC, Shop, asked, parked, script, tools
 
@@ -278,3 +279,12 @@ def test_a_run_is_followed_in_json_line_by_line(tmp_path: Path) -> None:
     assert {line["schema"] for line in log} == {"psych.record/1"}
     assert [line["record"]["seq"] for line in log] == list(range(1, len(log) + 1))
     assert (last["schema"], last["answer"]["text"]) == ("psych.run/1", "Refunded.")
+
+
+def test_of_runs_that_stand_under_each_other_each_is_told_once(psych: Psych, tmp_path: Path) -> None:
+    url, place = logs.url_of(tmp_path), {"root_run_id": "run_root", "delegation_depth": 1}
+    runs = {"run_a": "run_b", "run_b": "run_a", "run_c": "run_b"}
+    headers = {run_id: {"parent_run_id": parent, **place} for run_id, parent in runs.items()}
+    logs.store(url, *(logs.whole(run_id) for run_id in runs), headers=headers)
+    document = psych("show", "run_a", "--children", "--store", url, "--json").document()
+    assert [child["run_id"] for child in document["children"]] == ["run_b", "run_c"]

@@ -42,9 +42,11 @@ from psych_runtime.api.placeholders import placeholder
 from psych_runtime.api.redacted_items import redacted_record
 from psych_runtime.testing import LogBuilder, audit
 from psych_runtime_core.jsonvalue import decode_json
+from psych_runtime_core.messages import FinishReason
 from psych_runtime_core.records import GENESIS, Entry, PlainCodec, Record, decode, encode
+from psych_runtime_core.records.facts import ResultAttachment, ToolFailure
 from psych_runtime_core.records.tree import split
-from psych_runtime_core.records.turn import ModelCallFinished
+from psych_runtime_core.records.turn import ModelCallFailed, ModelCallFinished
 from psych_runtime_memory.blobs import InMemoryBlobStore
 
 
@@ -64,6 +66,33 @@ class Plants:
     def json(self) -> dict[str, Any]:
         """Arguments or a result, with plants among the values and the keys."""
         return {"name": self.one, self.one: [self.one, {"note": self.one}], "n": 5}
+
+
+def failure(plants: Plants) -> ToolFailure:
+    """One whose kind is an exception's and whose code a provider's."""
+    return ToolFailure(kind=plants.one, message=plants.one, transient=True, code=plants.one)
+
+
+def said_by_provider(plants: Plants) -> dict[str, str]:
+    """What a provider says of an answer in words of its own."""
+    return {
+        "raw_finish_reason": plants.one,
+        "served_model": plants.one,
+        "service_tier": plants.one,
+    }
+
+
+def a_file(plants: Plants) -> ResultAttachment:
+    """A file of a tool, whose type it may name as it likes."""
+    return ResultAttachment(
+        name=plants.one,
+        handle=f"out_{len(plants.made)}",
+        content_type=plants.one,
+        size_bytes=1,
+        observed_bytes=1,
+        data=b"x",
+        stored="inline",
+    )
 
 
 def planted(plants: Plants) -> tuple[AgentSpec, LogBuilder]:
@@ -89,10 +118,12 @@ def planted(plants: Plants) -> tuple[AgentSpec, LogBuilder]:
     log = LogBuilder(RUN, scope=scope, version_hash=Version.of(spec).hash)
     log.admitted(plants.json, idempotency_key=plants.one).attempt()
     for _ in range(60):
-        log.turn(repair=plants.one).model_started().model_finished(plants.one, [("act", plants.json)])
+        log.turn(repair=plants.one).model_started()
+        log.model_failed(failure=failure(plants)).model_started()
+        log.model_finished(plants.one, [("act", plants.json)], **said_by_provider(plants))
         log.suspended(0, question=plants.one)
         log.resumed(0, arguments=plants.json, payload=plants.json, resumed_by=plants.one)
-        log.tool_started(0).tool_finished(0, plants.json, preview=plants.one)
+        log.tool_started(0).tool_finished(0, plants.json, preview=plants.one, attachments=(a_file(plants),))
     log.enqueued(plants.one, sent_by=plants.one).abort(plants.one, requested_by=plants.one)
     return spec, log.settled(output=plants.json)
 
@@ -120,7 +151,7 @@ async def test_none_of_a_thousand_planted_texts_is_left() -> None:
     blobs = InMemoryBlobStore()
     for call, content in [("call_1.1", plants.one), ("call_2.1", plants.one * 1_000)]:
         key, told = BlobKey("acme", RUN, call), {"note": plants.one}
-        await blobs.put(key, content.encode(), content_type="text/plain", metadata=told)
+        await blobs.put(key, content.encode(), content_type=plants.one, metadata=told)
     exported = await all_of(export_run(store, RUN, blobs=blobs))
     assert len(plants.made) > 1_000
     before = b"\n".join(readable(exported)).decode(errors="replace")
@@ -186,6 +217,11 @@ def texts_of(value: object) -> set[str]:
     return {text for item in below for text in texts_of(item)}
 
 
+# Facts that a person, a tool or a provider puts in words of its own.
+WORDS = {
+    *("scope", "sent_by", "requested_by", "resumed_by", "attachments"),
+    *("raw_finish_reason", "served_model", "service_tier"),
+}
 # What a message says of its parts, and not in them.
 KINDS = {"assistant", "reasoning", "text", "refusal", "tool_call", "opaque", "image", "file", "redacted"}
 NAMES = {"call_1", "pay", "p_1", "openai", "m-1", "low", "image/png", "application/pdf"}
@@ -201,7 +237,7 @@ def test_of_every_record_the_facts_stay_and_the_content_goes(record: Record) -> 
     for text in texts_of(content) - KINDS - NAMES - REPLACED:
         assert text.startswith("<text ") or not text.strip("A="), text
     for name, fact in split(record)[0].items():
-        if name not in {"scope", "sent_by", "requested_by", "resumed_by", "attachments"}:
+        if name not in WORDS:
             assert facts[name] == fact
 
 
@@ -253,7 +289,36 @@ async def test_blobs_keep_their_size() -> None:
     header = await kept(store, whole())
     lines = await redacted_export(store, blobs=await with_blobs(header, 7))
     (piece,) = [item for item in map(item_of, lines[:-1]) if isinstance(item, BlobPiece)]
-    assert (piece.data, piece.metadata) == (bytes(7), {})
+    assert (piece.data, piece.metadata, piece.content_type) == (bytes(7), {}, "<text 10>")
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        pytest.param({"kind": "auth", "code": "401"}, ("auth", "401"), id="ours"),
+        pytest.param(
+            {"kind": "permanent", "code": "model_not_found"}, ("permanent", "model_not_found"), id="no model"
+        ),
+        pytest.param({"kind": "KeyError"}, ("<text 8>", None), id="an exception"),
+        pytest.param({"kind": "auth", "code": "no Ada"}, ("auth", "<text 6>"), id="a provider's word"),
+        pytest.param({"kind": "auth", "code": "4010"}, ("auth", "<text 4>"), id="a number that is no status"),
+    ],
+)
+def test_of_a_failure_the_words_of_psych_stay(said: dict[str, Any], shown: tuple[str, str | None]) -> None:
+    failed = ModelCallFailed(turn=1, try_number=1, model="m", failure=ToolFailure(**said), next="stop")
+    told = redacted_record(failed)
+    assert isinstance(told, ModelCallFailed)
+    assert (told.failure.kind, told.failure.code) == shown
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"), [*((each.value, each.value) for each in FinishReason), ("Ada said so", "<text 11>")]
+)
+def test_of_why_a_model_stopped_no_other_word_stays(raw: str, shown: str) -> None:
+    log = LogBuilder().admitted().attempt().turn().model_started().model_finished("x", raw_finish_reason=raw)
+    told = redacted_record(log.records[-1])
+    assert isinstance(told, ModelCallFinished)
+    assert told.raw_finish_reason == shown
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,15 @@ from psych_runtime_core.errors import RunNotFound
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.queries import RunQuery
 from psych_runtime_core.ports.store import Store
+from psych_runtime_core.ports.writes import Admit
 
 A_TREE = (over("root"), child("b", "root", "root"), child("a", "b", "root", 2), child("c", "root", "root"))
 OPEN_STATES = ("ready", "later", "parked", "running", "expired")
+
+
+def open_child(run_id: str, parent: str, **also: Any) -> Admit:
+    """A Run below a root that waits to be claimed."""
+    return admission(run_id, parent_run_id=parent, root_run_id=parent, delegation_depth=1, **also)
 
 
 async def brought_to(store: Store, time: StoreTime, state: str, run_id: str = RUN, **place: Any) -> None:
@@ -192,6 +198,20 @@ class Purges(StoreBase):
         assert len(await store.purge(of("root"))) == 4
         assert await there(store) == {"heir"}
         assert (await store.get_run(RunId("heir"))).continues_run_id == "root"
+
+    @pytest.mark.parametrize(
+        "theirs",
+        [
+            pytest.param(child("theirs", "root", "root", tenant="globex"), id="a child that is over"),
+            pytest.param(open_child("theirs", "root", tenant="globex"), id="an open child"),
+            pytest.param(admission("theirs", continues_run_id="root", tenant="globex"), id="an heir"),
+        ],
+    )
+    async def test_a_run_of_another_tenant_is_of_no_tree(self, store: Store, theirs: Admit) -> None:
+        await store_all(store, over("root"), theirs)
+        assert ids(await store.purge(ACME, dry_run=True)) == ["root"]
+        assert ids(await store.purge(of("root"))) == ["root"]
+        assert (await store.get_run(theirs.run_id)).root_run_id == theirs.header.root_run_id
 
     async def test_a_tree_of_another_tenants_name_is_not_meant(self, store: Store) -> None:
         await store_all(store, over(RUN), over(OTHER_RUN, tenant="Acme"))

@@ -23,10 +23,10 @@ from psych_runtime_core.version import Version
 async def redacted(lines: Lines, *, codec: Codec | None = None) -> AsyncGenerator[bytes]:
     """The lines of an export with a placeholder for each text, argument and result: `<text 214>`.
 
-    Ids, names of agents, tools, models and fields, counts and times stay; principals, labels, keys and the
-    words of the Spec do not. The chain is made anew, over plain bodies: the file can be imported, folds and
-    replays. Digests stay those of what was said, salted with what is no longer there. `codec` opens sealed
-    bodies.
+    Ids, names of agents, tools, fields and the models asked for, Psych's own kinds of failure, counts and
+    times stay; principals, labels, keys, the words of the Spec and those of a provider do not. The chain is
+    made anew, over plain bodies: the file can be imported, folds and replays. Digests stay those of what was
+    said, salted with what is no longer there. `codec` opens sealed bodies.
 
     Raises with the first line `CorruptLog`, `RecordTooNew` and `SpecValidationError`.
     """

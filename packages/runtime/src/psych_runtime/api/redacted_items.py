@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from enum import StrEnum
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -11,10 +13,10 @@ from pydantic import BaseModel
 from psych_runtime.api.export_file import BlobPiece
 from psych_runtime.api.placeholders import NOWHERE, placeholder, text_placeholder
 from psych_runtime_core.jsonvalue import FrozenDict
-from psych_runtime_core.messages import AssistantMessage, ModelSource, ToolCall
+from psych_runtime_core.messages import AssistantMessage, FinishReason, ModelSource, ToolCall
 from psych_runtime_core.ports.runs import RunHeader
 from psych_runtime_core.records import Record
-from psych_runtime_core.records.facts import ResultAttachment
+from psych_runtime_core.records.facts import FailureKind, ResultAttachment, ToolFailure
 from psych_runtime_core.records.queue import QueueEnqueued
 from psych_runtime_core.records.run import AbortRequested, RunAdmitted
 from psych_runtime_core.records.tree import plans
@@ -32,13 +34,32 @@ def _gone(_value: object) -> None:
     return None
 
 
-# Facts that tell of a person, or of what a file holds.
+def _unless_of(words: type[StrEnum]) -> Callable[[str | None], object]:
+    ours = {word.value for word in words}
+    return lambda said: said if said in ours else placeholder(said)
+
+
+# The status of a reply, and the one code by which a Run goes on otherwise.
+KEPT_CODE = re.compile(r"[1-5][0-9]{2}|model_not_found")
+
+
+def _code(said: str | None) -> object:
+    return said if said and KEPT_CODE.fullmatch(said) else placeholder(said)
+
+
+# Facts that tell of a person or of what a file holds, or that a tool or a provider says in words of its own.
 TELLING: Mapping[tuple[type[BaseModel], str], Callable[[Any], object]] = {
     (RunAdmitted, "idempotency_key"): _gone,
     (QueueEnqueued, "sent_by"): placeholder,
     (AbortRequested, "requested_by"): placeholder,
     (Resumed, "resumed_by"): placeholder,
+    (ToolFailure, "kind"): _unless_of(FailureKind),
+    (ToolFailure, "code"): _code,
+    (ModelCallFinished, "raw_finish_reason"): _unless_of(FinishReason),
+    (ModelCallFinished, "served_model"): placeholder,
+    (ModelCallFinished, "service_tier"): placeholder,
     (ResultAttachment, "name"): placeholder,
+    (ResultAttachment, "content_type"): placeholder,
     (ResultAttachment, "sha256"): _gone,
 }
 
@@ -72,7 +93,8 @@ def redacted_version(version: Version) -> Version:
 
 def redacted_piece(piece: BlobPiece) -> BlobPiece:
     """As many bytes, all of them 0."""
-    return replace(piece, metadata={}, data=bytes(len(piece.data)))
+    content_type = text_placeholder(piece.content_type)
+    return replace(piece, content_type=content_type, metadata={}, data=bytes(len(piece.data)))
 
 
 def _redacted(model: M) -> M:

@@ -99,8 +99,13 @@ async def each(store: Store, query: RunQuery) -> AsyncIterator[RunHeader]:
 
 
 async def descendants(store: Store, run_id: RunId) -> AsyncIterator[RunHeader]:
-    """Every Run under this one, the older generation first on each way down."""
-    async for child in each(store, RunQuery(parent_run_id=run_id)):
-        yield child
-        async for below in descendants(store, child.run_id):
-            yield below
+    """Every Run under this one, the older generation first on each way down, and each once."""
+    ways, told = [each(store, RunQuery(parent_run_id=run_id))], {run_id}
+    while ways:
+        child = await anext(ways[-1], None)
+        if child is None:
+            ways.pop()
+        elif child.run_id not in told:
+            told.add(child.run_id)
+            yield child
+            ways.append(each(store, RunQuery(parent_run_id=child.run_id)))

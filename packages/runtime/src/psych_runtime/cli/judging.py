@@ -9,7 +9,7 @@ from psych_runtime.api.export_file import item_of
 from psych_runtime.cli.documents import BadLog
 from psych_runtime.cli.reading_files import lines_of
 from psych_runtime.testing.auditor import audit
-from psych_runtime_core.errors import CorruptionReason, CorruptLog, RecordTooNew, VersionNotFound
+from psych_runtime_core.errors import CorruptionReason, CorruptLog, PsychError, RecordTooNew, VersionNotFound
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.runs import RunHeader
 from psych_runtime_core.ports.store import Store
@@ -44,6 +44,8 @@ async def judged_file(path: Path, codec: Codec) -> BadLog | None:
         return _first_fault(path, error)
     except RecordTooNew as error:
         return BadLog(str(path), error.seq, "record_too_new", str(error))
+    except (PsychError, ValueError) as error:
+        return BadLog(str(path), 1, "wrong_log", str(error))
     return await judged(store, await store.get_run(run_id))
 
 

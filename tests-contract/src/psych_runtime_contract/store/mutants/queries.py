@@ -61,10 +61,13 @@ class PurgeTakesUnsettled(Runs):
     def goes(self, tree: list[RunHeader]) -> bool:
         return True
 
+    def tree(self, root: RunHeader) -> list[RunHeader]:
+        named = self._shelves.on("root_run_id", root.run_id)
+        return [each for each in named if each.scope.tenant == root.scope.tenant]
+
     def purge(self, query: RunQuery, now: datetime, *, dry_run: bool) -> tuple[RunHeader, ...]:
         roots = [each for each in self._shelves.matching(query) if each.run_id == each.root_run_id]
-        trees = [[*self._shelves.on("root_run_id", root.run_id)] for root in roots]
-        trees = [tree for tree in trees if self.goes(tree)][: query.limit]
+        trees = [tree for tree in map(self.tree, roots) if self.goes(tree)][: query.limit]
         gone = [each for tree in trees for each in sorted(tree, key=lambda each: -each.delegation_depth)]
         return self._remove(gone, now, dry_run=dry_run)
 
@@ -79,6 +82,17 @@ class PurgeTakesUnsettled(Runs):
 class PurgeIgnoresHeirs(PurgeTakesUnsettled):
     def goes(self, tree: list[RunHeader]) -> bool:
         return all(header.terminal for header in tree)
+
+
+class PurgeTakesAnotherTenants(PurgeTakesUnsettled):
+    """Who says that it is of a tree is of it."""
+
+    def tree(self, root: RunHeader) -> list[RunHeader]:
+        return [*self._shelves.on("root_run_id", root.run_id)]
+
+    def goes(self, tree: list[RunHeader]) -> bool:
+        heirs = [heir for each in tree for heir in self._shelves.on("continues_run_id", each.run_id)]
+        return all(each.terminal for each in (*tree, *heirs))
 
 
 class PurgeForgetsChildren(Runs):
@@ -145,6 +159,14 @@ QUERIES = (
         over(PurgeIgnoresHeirs),
         HEIRS,
         r"== \(\)",
+    ),
+    Mutant(
+        "purge takes another tenant's",
+        over(PurgeTakesAnotherTenants),
+        "test_a_run_of_another_tenant_is_of_no_tree",
+        "theirs|left contains|Right contains",
+        # A Run stands under one of its own tenant in every sequence.
+        machine=None,
     ),
     Mutant(
         "purge forgets children",
