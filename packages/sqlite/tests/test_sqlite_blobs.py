@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from packages.sqlite.tests.other_code import asked
 from psych_runtime.testing.clock import FakeClock
 from psych_runtime_contract.store.scenes import admission, admit_all, append
 from psych_runtime_core.errors import BlobCorrupt, StoreError, StoreUnavailable
@@ -43,16 +44,6 @@ async def flow(count: int, piece: bytes = b"new " * 50_000) -> AsyncGenerator[by
 
 NEW = b"new " * 500_000
 """Ten of them: eight chunks, stored in two commits."""
-
-
-def asked(path: Path, sql: str) -> int:
-    """What the file says to somebody else."""
-    connection = sqlite3.connect(path)
-    try:
-        answer: int = connection.execute(sql).fetchone()[0]
-        return answer
-    finally:
-        connection.close()
 
 
 def chunks(path: Path) -> int:

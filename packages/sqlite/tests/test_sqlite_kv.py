@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from packages.sqlite.tests.other_code import asked
 from psych_runtime.testing.clock import FakeClock
 from psych_runtime_core.ports.kv import MAX_VALUE_BYTES, KvItem, KvKey
 from psych_runtime_sqlite import SQLiteStore
@@ -17,16 +18,6 @@ KEY = KvKey("acme", "tokens", "mail")
 
 def named(name: str) -> KvKey:
     return KvKey("acme", "tokens", name)
-
-
-def asked(path: Path, sql: str) -> int:
-    """What the file says to somebody else."""
-    connection = sqlite3.connect(path)
-    try:
-        answer: int = connection.execute(sql).fetchone()[0]
-        return answer
-    finally:
-        connection.close()
 
 
 def kept(path: Path) -> int:
