@@ -59,6 +59,15 @@ async def test_ready_work_of_another_process_wakes_a_worker(store: SQLiteStore, 
         assert starter.finish() == ["0"]
 
 
+async def test_ready_work_that_was_told_at_once_is_told_again_only_when_it_stays(store: SQLiteStore) -> None:
+    await store.claim(WORKER)
+    async with store.changes(ready=True) as watch:
+        await admit(store, OTHER_RUN)
+        assert await watch.wait(20) == Hint(ready=True)
+        assert not await watch.wait(0.09), "the file was looked at meanwhile, and it says the same"
+        assert await watch.wait(20) == Hint(ready=True)
+
+
 async def test_every_append_of_another_handle_is_told_though_nobody_waits_at_that_moment(
     store: SQLiteStore, path: Path
 ) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 from psych_runtime_core.clock import Clock
@@ -22,6 +23,8 @@ from psych_runtime_sqlite.readers import Readers
 # A reader of a log sees an append of another process within 10 ms; an idle Worker may look less often.
 READER_SECONDS = 0.010
 WORKER_SECONDS = 0.050
+# In which those whom this process told of ready work have asked for it.
+HERD_SECONDS = 0.1
 
 Stamp = tuple[int, int]
 """It differs after any commit of another connection: the opening of ours, and SQLite's data version."""
@@ -55,6 +58,8 @@ class Watches:
         self._heads: dict[RunId, int] = {}
         self._tails: dict[RunId, tuple[Tail, ...]] = {}
         self._stamp: Stamp | None = None
+        self._told_ready_at = -inf
+        self._owes_ready = False
         self._waiting = 0
         self._waited_for = asyncio.Event()
         self._poller: asyncio.Task[None] | None = None
@@ -78,6 +83,8 @@ class Watches:
         for run_id, seq in outcome.heads.items():
             if run_id in self._heads:
                 self._heads[run_id] = max(self._heads[run_id], seq)
+        if outcome.ready:
+            self._told_ready_at = self._clock.monotonic()
         self._tell(outcome.heads, outcome.texts, ready=outcome.ready)
 
     def close(self) -> None:
@@ -136,7 +143,7 @@ class Watches:
             ready=any(watch.wants_ready for watch in self._watches),
         )
         # The logs of Runs that are followed since a moment ago may have grown before they were looked at.
-        known = self._stamp if wanted.logs <= self._heads.keys() else None
+        known = None if self._owes_ready or wanted.logs - self._heads.keys() else self._stamp
         look = self._reader.submit("changes", lambda driver: self._news(driver, known, wanted))
         seen = await look.future
         if seen is None:
@@ -148,7 +155,9 @@ class Watches:
             run_id: max(self._heads.get(run_id, 0), seen.heads.get(run_id, 0)) for run_id in wanted.logs
         }
         self._stamp, self._tails = seen.stamp, tails
-        self._tell(changed, texts, ready=seen.ready)
+        # What this process told of a moment ago is about to be taken: looked at again, not told twice.
+        self._owes_ready = seen.ready and self._clock.monotonic() < self._told_ready_at + HERD_SECONDS
+        self._tell(changed, texts, ready=seen.ready and not self._owes_ready)
 
     async def _news(self, driver: SQLiteDriver, known: Stamp | None, wanted: Wanted) -> Seen | None:
         return None if await _stamp(driver) == known else await self._look(driver, wanted)
