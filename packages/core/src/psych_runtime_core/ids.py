@@ -17,6 +17,8 @@ WaitId = NewType("WaitId", str)
 WorkerId = NewType("WorkerId", str)
 VersionHash = NewType("VersionHash", str)
 
+_UNPRINTED = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
 
 def checked_identifier(text: str) -> str:
     """`text`, if it is 1..256 characters, without control characters, surrogates or outer blanks."""
@@ -24,7 +26,7 @@ def checked_identifier(text: str) -> str:
         raise ValueError(f"an id or key has 1 to 256 characters, this one {len(text)}")
     if text != text.strip():
         raise ValueError("an id or key has no leading or trailing blanks")
-    if any(ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0 or 0xD800 <= ord(c) < 0xE000 for c in text):
+    if _UNPRINTED.search(text):
         raise ValueError("an id or key holds no control characters and no surrogates")
     return text
 

@@ -16,7 +16,7 @@ from psych_runtime_sql.json_columns import json_array
 from psych_runtime_sql.lookout import Lookout
 from psych_runtime_sql.outcome import Outcome
 from psych_runtime_sql.queue import Queue
-from psych_runtime_sql.rows import header_of, is_ready, micros, work_values
+from psych_runtime_sql.rows import header_of, is_ready, lease_values, micros, work_values
 from psych_runtime_sql.statements import Statements
 
 
@@ -79,8 +79,7 @@ class Leases:
         taken = (claimed(header, request.worker_id, now, request.lease_seconds) for header in found)
         claims = tuple(claim for claim in taken if claim)
         for claim in claims:
-            values = work_values(claim.header, now, claim_id=request.request_id, expired=claim.reclaimed)
-            await self._sql.update_work.fetch(driver, values)
+            await self._sql.take_lease.fetch(driver, lease_values(claim, request.request_id))
         return Outcome(Claims(claims, picked.more), ready=picked.due)
 
     async def _headers(self, driver: Driver, run_ids: Sequence[RunId]) -> dict[RunId, RunHeader]:

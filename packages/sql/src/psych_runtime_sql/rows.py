@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from psych_runtime_core.ids import RunId
+from psych_runtime_core.ports.claims import Claim
 from psych_runtime_core.ports.header import Move, due
 from psych_runtime_core.ports.runs import HeaderFacts, Lease, RunHeader, Waits
 from psych_runtime_core.ports.writes import Append
@@ -98,10 +99,8 @@ def extension_values(write: Append, lease: Lease, facts: HeaderFacts, now: datet
     }
 
 
-def work_values(
-    header: RunHeader, now: datetime, *, claim_id: str | None = None, expired: bool = False
-) -> Values:
-    """The row of `psych_work`. `claim_id` and `expired` are those of a new claim."""
+def work_values(header: RunHeader, now: datetime) -> Values:
+    """The row of `psych_work`, whoever held it before."""
     lease = header.lease
     return log_values(header) | {
         "run_id": header.run_id,
@@ -111,8 +110,22 @@ def work_values(
         "ready": is_ready(header, now),
         "ready_at": _optional_micros(header.ready_at),
         "worker_id": lease.worker_id if lease else None,
+        "claim_id": None,
+        "expired": False,
+    }
+
+
+def lease_values(claim: Claim, claim_id: str | None) -> Values:
+    """What a claim leaves in the row of `psych_work`."""
+    return {
+        "of_run": claim.header.run_id,
+        "epoch": claim.lease.epoch,
+        "crashes": claim.header.crashes,
+        "ready": False,
+        "ready_at": micros(claim.lease.expires_at),
+        "worker_id": claim.lease.worker_id,
         "claim_id": claim_id,
-        "expired": expired,
+        "expired": claim.reclaimed,
     }
 
 

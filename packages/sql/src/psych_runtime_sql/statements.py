@@ -71,6 +71,7 @@ class Statements:
         self.extend = compiled(_extend(), dialect)
         self.update_log = compiled(_update(WORK, LOG_COLUMNS), dialect)
         self.update_work = compiled(_update(WORK, (*LOG_COLUMNS, *LEASE_COLUMNS)), dialect)
+        self.take_lease = compiled(_update(WORK, ("epoch", "crashes", *LEASE_COLUMNS)), dialect)
         self.extend_lease = compiled(_update(WORK, ("ready", "ready_at")), dialect)
         self.settle_run = compiled(_update(RUN, (*_AT_THE_END, *LOG_COLUMNS)), dialect)
         self.delete_work = compiled(delete(WORK).where(WORK.c.run_id == bindparam("of_run")), dialect)
