@@ -13,6 +13,7 @@ from psych_runtime.egress.transport import HttpTransport
 from psych_runtime.testing import FakeModel
 from psych_runtime.testing.http_stub import HttpStub
 from psych_runtime.tools.context import ToolContext
+from psych_runtime.tools.convert import Converted
 from psych_runtime.tools.ending import Raised, Returned
 from psych_runtime.tools.http.endpoint import HttpEndpoint
 from psych_runtime.tools.invoke import CodeRun
@@ -89,7 +90,8 @@ class Calls:
     async def result(self, **arguments: Any) -> object:
         ending = await self.ending(arguments)
         assert isinstance(ending, Returned), ending
-        return ending.value
+        assert isinstance(ending.value, Converted), ending
+        return ending.value.files[0] if ending.value.files else ending.value.value
 
     async def error(self, **arguments: Any) -> BaseException:
         ending = await self.ending(arguments)

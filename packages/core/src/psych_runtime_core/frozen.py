@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias, cast
+from functools import lru_cache
+from types import NoneType
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias
 from uuid import UUID
 
 from pydantic import BaseModel
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 else:
     # A type that names itself would have to be resolved in every module that has a field of it.
     Json = Any
+
+
+_fill = dict[str, Json].update
 
 
 def _unchangeable(self: object, *_args: Any, **_kwargs: Any) -> NoReturn:
@@ -51,7 +56,7 @@ class FrozenDict(_Frozen, dict[str, Json]):
     # Filled here and not by `__init__`, which anyone may call again.
     def __new__(cls, items: Mapping[str, Json] | Iterable[tuple[str, Json]] = ()) -> Self:
         self = super().__new__(cls)
-        dict[str, Json].update(self, items)
+        _fill(self, items)
         return self
 
     def __init__(self, items: Mapping[str, Json] | Iterable[tuple[str, Json]] = ()) -> None:
@@ -130,22 +135,8 @@ _ADVICE: tuple[tuple[type | tuple[type, ...], str], ...] = (
 )
 
 
-def _freeze(value: object, surrogates: bool, depth: int) -> Json:
-    if isinstance(value, Enum):
-        raise _no_form(value)
-    if isinstance(value, str):
-        return _text(value, surrogates)
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, int):
-        return _int(value)
-    if isinstance(value, float):
-        return _float(value)
-    if isinstance(value, list | tuple):
-        return _array(cast("Sequence[object]", value), surrogates, depth + 1)
-    if isinstance(value, Mapping):
-        return _object(cast("Mapping[object, object]", value), surrogates, depth + 1)
-    raise _no_form(value)
+def _freeze(value: Any, surrogates: bool, depth: int) -> Json:
+    return _freezer(value.__class__)(value, surrogates, depth)
 
 
 def _object(items: Mapping[object, object], surrogates: bool, depth: int) -> FrozenDict:
@@ -156,10 +147,13 @@ def _object(items: Mapping[object, object], surrogates: bool, depth: int) -> Fro
             raise NotJson(f"a key of type {type(key).__name__}: write a string")
         name = _text(key, surrogates)
         try:
-            frozen[name] = _freeze(item, surrogates, depth)
+            frozen[name] = _freeze(item, surrogates, depth + 1)
         except NotJson as refused:
             raise refused.below(name) from None
-    return FrozenDict(frozen)
+    # What `FrozenDict(frozen)` does in twice the time: most of a document are its objects.
+    made = dict.__new__(FrozenDict)
+    _fill(made, frozen)
+    return made
 
 
 def _array(items: Sequence[object], surrogates: bool, depth: int) -> FrozenList:
@@ -167,13 +161,13 @@ def _array(items: Sequence[object], surrogates: bool, depth: int) -> FrozenList:
     frozen: list[Json] = []
     try:
         for item in items:
-            frozen.append(_freeze(item, surrogates, depth))
+            frozen.append(_freeze(item, surrogates, depth + 1))
     except NotJson as refused:
         raise refused.below(len(frozen)) from None
     return FrozenList(frozen)
 
 
-def _text(value: str, surrogates: bool) -> str:
+def _text(value: str, surrogates: bool, _depth: int = 0) -> str:
     exact = str.__str__(value)
     if exact.isascii():
         return exact
@@ -187,34 +181,56 @@ def _text(value: str, surrogates: bool) -> str:
     return exact
 
 
-def _int(value: int) -> int:
+def _int(value: int, _surrogates: bool, _depth: int) -> int:
     if not -MAX_INT < value < MAX_INT:
         raise NotJson("an int of more than 4,300 digits: write a string")
     return int.__int__(value)
 
 
-def _float(value: float) -> int | float:
+def _float(value: float, _surrogates: bool, _depth: int) -> int | float:
     if not math.isfinite(value):
         raise NotJson(f"{value} has no JSON form: write a finite number or null")
     return integral(float.__float__(value))
 
 
 def _check_depth(depth: int) -> None:
-    if depth > MAX_DEPTH:
+    if depth >= MAX_DEPTH:
         raise NotJson(f"deeper than {MAX_DEPTH} levels, or a container that holds itself", "too_deep")
 
 
-def _no_form(value: object) -> NotJson:
+def _same(value: Json, _surrogates: bool, _depth: int) -> Json:
+    return value
+
+
+def _no_form(value: object, _surrogates: bool, _depth: int) -> NoReturn:
     if callable(value):
-        return NotJson(_uncalled(value), "callable")
+        raise NotJson(_uncalled(value), "callable")
     advice = next(
         (advice for kinds, advice in _ADVICE if isinstance(value, kinds)),
         "write null, a boolean, a number, a string, an array or an object",
     )
-    return NotJson(f"a {type(value).__name__} has no JSON form: {advice}")
+    raise NotJson(f"a {type(value).__name__} has no JSON form: {advice}")
 
 
 def _uncalled(value: object) -> str:
     if isinstance(value, type) and issubclass(value, BaseModel):
         return f"a model class: give a JSON Schema, {value.__name__}.model_json_schema()"
     return "something callable: register a tool and write its name"
+
+
+_FREEZERS: tuple[tuple[type | tuple[type, ...], Callable[[Any, bool, int], Json]], ...] = (
+    (Enum, _no_form),
+    (str, _text),
+    ((NoneType, bool), _same),
+    (int, _int),
+    (float, _float),
+    ((list, tuple), _array),
+    (Mapping, _object),
+    (object, _no_form),
+)
+
+
+@lru_cache(maxsize=256)
+def _freezer(kind: type) -> Callable[[Any, bool, int], Json]:
+    """How values of a class are frozen: asked of every value, and most are of a few classes."""
+    return next(freezer for kinds, freezer in _FREEZERS if issubclass(kind, kinds))

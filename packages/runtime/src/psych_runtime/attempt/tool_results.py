@@ -14,7 +14,7 @@ from psych_runtime.attempt.placing import PlacedValue, Placing, overflow_of, pre
 from psych_runtime.attempt.run_blobs import Blob
 from psych_runtime.egress.pace import AT_ONCE, beside
 from psych_runtime.secrets.masks import Masks
-from psych_runtime.tools.convert import Converted, convert
+from psych_runtime.tools.convert import Converted, Taken, take
 from psych_runtime.tools.ending import Ending, Raised, Returned
 from psych_runtime.tools.failures import EndUnseen, told_failure_of
 from psych_runtime.tools.problem import Problem
@@ -50,7 +50,7 @@ class ResultMaker:
 
     async def value(self, value: object, *, recovered: bool = False) -> ToolCallFinished:
         """The result of code that gave a value. A blob is there before the record that names it."""
-        converted = convert(value)
+        converted = await self._converted(value)
         if isinstance(converted, Problem):
             message = self.masks.text(converted.message)
             return self._failed(ToolFailure(kind=converted.kind, message=message))
@@ -70,6 +70,12 @@ class ResultMaker:
         if error is not None:
             return self._lost(converted, blobs, error)
         return self._kept(converted, placed, attached).model_copy(update={"recovered": recovered})
+
+    async def _converted(self, value: object) -> Converted | Problem:
+        taken = take(value)
+        if not isinstance(taken, Taken):
+            return taken
+        return taken.converted() if taken.size <= AT_ONCE else await beside(taken.converted)
 
     async def _masked(self, converted: Converted) -> Converted:
         work = partial(converted.masked, self.masks)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from io import StringIO
 from sys import getsizeof
 
 from anyio.lowlevel import checkpoint
 
+from psych_runtime.egress.pace import AT_ONCE, beside
 from psych_runtime_core.jsonvalue import Json, decode_json, freeze, json_text
 
 # So many lines are worked on before others have their turn on the loop.
@@ -52,8 +54,9 @@ def is_text(data: bytes) -> bool:
 async def lines_of(data: bytes, content_type: str) -> Lines | None:
     """A text as it is, any other JSON indented with its keys sorted; None for bytes that are no text."""
     if content_type == "application/json" or content_type.endswith("+json"):
+        read = partial(_value_of, data)
         try:
-            value = freeze(decode_json(data), surrogates=True)
+            value = read() if len(data) <= AT_ONCE else await beside(read)
         except ValueError:
             # A file may be called JSON and be none, or be nested too deep to be laid out.
             pass
@@ -61,6 +64,10 @@ async def lines_of(data: bytes, content_type: str) -> Lines | None:
             return await (_split(value) if isinstance(value, str) else _laid_out(value))
     text = _text_of(data)
     return None if text is None else await _split(text)
+
+
+def _value_of(data: bytes) -> Json:
+    return freeze(decode_json(data), surrogates=True)
 
 
 def _text_of(data: bytes) -> str | None:

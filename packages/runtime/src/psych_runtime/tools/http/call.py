@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 from urllib.parse import urljoin
 
 from psych_runtime.egress.credential import CredentialBinding
 from psych_runtime.egress.limits import HttpTimeouts
+from psych_runtime.egress.pace import AT_ONCE, beside
 from psych_runtime.egress.redirects import is_redirect
 from psych_runtime.egress.target import origin_of
 from psych_runtime.tools.context import ToolContext, secrets_of
+from psych_runtime.tools.convert import Converted, encoded
 from psych_runtime.tools.http.ending import HttpEnd, not_looked_up, refused
 from psych_runtime.tools.http.placement import HttpRequest
 from psych_runtime.tools.http.reply import HttpReply
 from psych_runtime.tools.http.tries import Tried, TryTerms, pause_before_next
+from psych_runtime.tools.output import File
+from psych_runtime.tools.problem import Problem
 from psych_runtime_core.clock import Clock
 from psych_runtime_core.errors import AccessDenied, CredentialNotFound, RequestFailed, ResponseTooLarge
 from psych_runtime_core.ports.secrets import ResolvedCredential
@@ -31,16 +37,21 @@ class HttpCall:
     terms: TryTerms
     end: HttpEnd
 
-    async def made(self) -> object:
+    async def made(self) -> Converted | Problem:
         """The result. Raises `CallFailed`, `CredentialNotFound`; `ValueError` for what no header holds."""
         number = 1
         while True:
             tried = await self._tried()
             pause = pause_before_next(number, tried, self.terms, self.clock.now())
             if pause is None:
-                return self.end.result(tried, secrets_of(self.context).masks, self.clock.now())
+                end = partial(self._ended, tried, self.clock.now())
+                return await beside(end) if _is_large(tried) else end()
             await self.clock.sleep(pause)
             number += 1
+
+    def _ended(self, tried: Tried, now: datetime) -> Converted | Problem:
+        result = self.end.result(tried, secrets_of(self.context).masks, now)
+        return encoded(None, (result,)) if isinstance(result, File) else encoded(result)
 
     async def _tried(self) -> Tried:
         try:
@@ -82,6 +93,10 @@ class HttpCall:
                 raise not_looked_up(name, error) from error
 
         return CredentialBinding(self.request.url, resolve, tool.credential_header, tool.credential_scheme)
+
+
+def _is_large(tried: Tried) -> bool:
+    return isinstance(tried, HttpReply) and len(tried.body) > AT_ONCE
 
 
 def _target(url: str, location: str) -> str:

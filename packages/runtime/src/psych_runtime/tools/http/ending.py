@@ -17,8 +17,10 @@ from psych_runtime.secrets.masks import Masks
 from psych_runtime.tools.failures import CallFailed, EndUnseen
 from psych_runtime.tools.http.reply import HttpReply, excerpt_of, value_of
 from psych_runtime.tools.http.tries import Tried, hint_of
+from psych_runtime.tools.output import File
 from psych_runtime_core.engine import wording
 from psych_runtime_core.errors import AccessDenied, RequestFailed, ResponseTooLarge
+from psych_runtime_core.jsonvalue import Json
 from psych_runtime_core.records.facts import FailureKind, ToolFailure
 
 
@@ -33,7 +35,7 @@ class HttpEnd:
     only_reads: bool
     safe: bool
 
-    def result(self, tried: Tried, masks: Masks, now: datetime) -> object:
+    def result(self, tried: Tried, masks: Masks, now: datetime) -> Json | File:
         """The result of the last try. Raises `CallFailed` and `EndUnseen`."""
         if isinstance(tried, RequestFailed):
             self._unanswered(tried)

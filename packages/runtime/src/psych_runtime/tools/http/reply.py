@@ -63,7 +63,7 @@ class _Stated:
         )
 
 
-def value_of(reply: HttpReply, tool: str) -> object:
+def value_of(reply: HttpReply, tool: str) -> Json | File:
     """The body as a tool's result: JSON, text, None for none, else a file that is named after the tool."""
     if not reply.body or reply.status == HTTPStatus.NO_CONTENT:
         return None
