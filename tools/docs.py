@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bootstrap import ROOT
+from psych_runtime.cli.exits import MEANINGS
 from psych_runtime_core.state.lane import LanePhase
 from psych_runtime_core.state.legal import LANE_TABLE, RUN_TABLE
 from psych_runtime_core.state.run import RunPhase
@@ -99,11 +100,19 @@ def layers_of_core() -> list[str]:
     return found
 
 
+def exit_codes() -> Iterator[str]:
+    """What `psych` ends with."""
+    yield from header(["ends with", "when"])
+    for code, said in MEANINGS.items():
+        yield row([str(code.value), said])
+
+
 PARTS: Mapping[str, Callable[[], Iterator[str]]] = {
     "run-table": run_table,
     "lane-table": lane_table,
     "layers": layers,
     "spec-fields": spec_fields,
+    "exit-codes": exit_codes,
 }
 
 

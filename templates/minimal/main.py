@@ -32,9 +32,11 @@ async def main(question: str) -> None:
 
 def totals(run: RunReport) -> str:
     """What the Run used and cost, in one line. What nobody reported is unknown, never 0."""
-    usage, cost = run.totals.usage, run.totals.cost
+    usage, costs = run.totals.usage, run.totals.costs
     tokens = f"{usage.prompt} in, {usage.output} out" if usage else "unknown"
-    return f"tokens: {tokens}; cost: {f'{cost.amount} {cost.currency}' if cost else 'unknown'}"
+    cost = ", ".join(f"{each.amount:f} {each.currency}" for each in costs) or "unknown"
+    more = ", and calls without a price" if costs and run.totals.cost_is_incomplete else ""
+    return f"tokens: {tokens}; cost: {cost}{more}"
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Awaitable, Callable
 from ipaddress import IPv4Address, ip_address
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ class TestPublicOnly(EgressContract):
 
 class TestPublicOnlyThatListsMetadata(EgressContract):
     def policy(self) -> EgressPolicy:
-        return PublicOnly(allow=("169.254.0.0/16", "fd00:ec2::254", "168.63.129.16"))
+        return PublicOnly(allow=("169.254.0.0/15", "168.63.129.0/24"))
 
 
 class TestPublicOnlyOverHttps(EgressContract):
@@ -72,6 +73,40 @@ class NoReason(Wrong):
         return EgressDecision((await super().allow_address(request, address)).allowed)
 
 
+class NoReasonForAHop(Wrong):
+    async def allow(self, request: EgressRequest) -> EgressDecision:
+        return EgressDecision((await super().allow(request)).allowed, " ")
+
+
+class FlipsOverHops(Wrong):
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def allow(self, request: EgressRequest) -> EgressDecision:
+        self.asked += 1
+        return EgressDecision(self.asked % 2 == 1 and (await super().allow(request)).allowed, "odd")
+
+
+class FlipsOverAnAddress(Wrong):
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def allow_address(self, request: EgressRequest, address: IPAddress) -> EgressDecision:
+        self.asked += address == PUBLIC
+        return EgressDecision(address == PUBLIC and self.asked % 2 == 1, "odd")
+
+
+PUBLIC = IPv4Address("8.8.8.8")
+
+
+class RefusesNothing(Wrong):
+    async def allow(self, request: EgressRequest) -> EgressDecision:
+        return EgressDecision(True)
+
+    async def allow_address(self, request: EgressRequest, address: IPAddress) -> EgressDecision:
+        return EgressDecision(True)
+
+
 class Boolean(Wrong):
     async def allow(self, request: EgressRequest) -> EgressDecision:
         return True  # type: ignore[return-value]  # the mistake that is shown here
@@ -107,11 +142,13 @@ class TrustsNumbers(Wrong):
 class Judged(EgressContract):
     """The suite over a policy that is handed in."""
 
-    def __init__(self, policy: EgressPolicy) -> None:
+    def __init__(self, policy: Any, url: Any = EgressContract.url) -> None:
         self.judged = policy
+        vars(self)["url"] = url
 
     def policy(self) -> EgressPolicy:
-        return self.judged
+        policy: EgressPolicy = self.judged
+        return policy
 
 
 def rules() -> dict[str, Callable[[EgressContract], Awaitable[None]]]:
@@ -124,7 +161,18 @@ def rules() -> dict[str, Callable[[EgressContract], Awaitable[None]]]:
     [
         pytest.param(Wrong(), set[str](), id="right"),
         pytest.param(NoReason(), {"test_each_question_is_decided_and_a_refusal_says_why"}, id="no reason"),
-        pytest.param(Boolean(), {"test_each_question_is_decided_and_a_refusal_says_why"}, id="no decision"),
+        pytest.param(
+            NoReasonForAHop(), {"test_each_question_is_decided_and_a_refusal_says_why"}, id="a blank reason"
+        ),
+        pytest.param(FlipsOverHops(), {"test_the_same_question_has_the_same_answer"}, id="changes its mind"),
+        pytest.param(
+            Boolean(),
+            {
+                "test_the_policy_can_be_asked_and_lets_its_url_be_reached",
+                "test_each_question_is_decided_and_a_refusal_says_why",
+            },
+            id="no decision",
+        ),
         pytest.param(
             LooksIntoNoWrapping(),
             {
@@ -149,6 +197,7 @@ def rules() -> dict[str, Callable[[EgressContract], Awaitable[None]]]:
         pytest.param(
             DenyAllEgress(),
             {
+                "test_the_policy_can_be_asked_and_lets_its_url_be_reached",
                 "test_public_addresses_and_no_others_are_let_through",
                 "test_one_address_inside_refuses_the_name",
             },
@@ -159,13 +208,80 @@ def rules() -> dict[str, Callable[[EgressContract], Awaitable[None]]]:
 async def test_what_is_wrong_with_a_policy_fails_its_rule_and_no_other(
     policy: EgressPolicy, broken: set[str]
 ) -> None:
-    failed: set[str] = set()
+    assert set(await failures(Judged(policy))) == broken
+
+
+async def failures(suite: EgressContract) -> dict[str, BaseException]:
+    """How the rules fail that do."""
+    failed: dict[str, BaseException] = {}
     for name, rule in rules().items():
         try:
-            await rule(Judged(policy))
-        except AssertionError:
-            failed.add(name)
-    assert failed == broken
+            await rule(suite)
+        except (AssertionError, pytest.fail.Exception) as error:
+            failed[name] = error
+    return failed
+
+
+async def test_a_policy_that_refuses_nothing_has_given_no_reason() -> None:
+    failed = await failures(Judged(RefusesNothing()))
+    assert "refuses nothing at all" in str(failed["test_each_question_is_decided_and_a_refusal_says_why"])
+
+
+async def test_an_address_that_is_let_through_now_and_then_is_named() -> None:
+    failed = await failures(Judged(FlipsOverAnAddress()))
+    assert "8.8.8.8: " in str(failed["test_the_same_question_has_the_same_answer"])
+
+
+class OfAnAttribute(Judged):
+    policy = PublicOnly()  # type: ignore[assignment]  # the mistake that is shown here
+
+
+class OfACoroutine(Judged):
+    async def policy(self) -> EgressPolicy:  # type: ignore[override]  # the mistake that is shown here
+        return PublicOnly()
+
+
+class Halved:
+    async def allow(self, request: EgressRequest) -> EgressDecision:
+        return await PublicOnly().allow(request)
+
+
+class Plain(Wrong):
+    def allow_address(self, request: EgressRequest, address: IPAddress) -> EgressDecision:  # type: ignore[override]  # the mistake that is shown here
+        raise AssertionError(request, address)
+
+
+@pytest.mark.parametrize(
+    ("suite", "told"),
+    [
+        pytest.param(Judged(None), "policy() gives a NoneType without allow, allow_address", id="nothing"),
+        pytest.param(
+            Judged(PublicOnly), "policy() gives the class PublicOnly; give an instance", id="a class"
+        ),
+        pytest.param(Judged(Halved()), "policy() gives a Halved without allow_address", id="half of one"),
+        pytest.param(Judged(Plain()), "a Plain whose allow_address is not async", id="one in sync"),
+        pytest.param(
+            OfAnAttribute(None), "policy is a PublicOnly; write def policy(self, …)", id="an attribute"
+        ),
+        pytest.param(OfACoroutine(None), "policy() is async, and nobody awaits it", id="a coroutine"),
+        pytest.param(
+            Judged(PublicOnly(), "api.example.com"), "url is 'api.example.com': its scheme", id="a host"
+        ),
+        pytest.param(Judged(PublicOnly(), None), "url is None: write a text", id="no text"),
+        pytest.param(
+            Judged(PublicOnly(), "http://10.0.0.1/"),
+            "the policy refuses 'http://10.0.0.1/': the host leads to",
+            id="a url that is refused",
+        ),
+    ],
+)
+async def test_a_suite_that_cannot_be_judged_says_so_in_one_line(suite: Judged, told: str) -> None:
+    failed = await failures(suite)
+    assert told in str(failed["test_the_policy_can_be_asked_and_lets_its_url_be_reached"])
+    assert "\n" not in told
+    for error in failed.values():
+        assert isinstance(error, pytest.fail.Exception)
+        assert not error.pytrace
 
 
 @pytest.mark.parametrize(("host", "address"), [pytest.param(*each, id=each[0]) for each in NUMBERS.items()])

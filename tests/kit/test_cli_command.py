@@ -66,7 +66,9 @@ def test_a_verb_that_there_is_not_is_a_fault_of_usage(psych: Psych, verb: str) -
     ("arguments", "help_of"),
     [
         pytest.param(["show"], "psych show", id="no RUN"),
-        pytest.param(["show", "run_1", "--tim", "3"], "psych", id="a flag cut short"),
+        pytest.param(["show", "run_1", "--tim", "3"], "psych show", id="a flag cut short"),
+        pytest.param(["log", "verify", "--al"], "psych log verify", id="of a group"),
+        pytest.param(["--al"], "psych", id="no verb"),
         pytest.param(["show", "run_1", "--timeout", "soon"], "psych show", id="no number"),
         pytest.param(["show", "run_1", "--timeout", "0"], "psych show", id="no time at all"),
         pytest.param(["show", "run_1", "--timeout", "nan"], "psych show", id="not a number"),
@@ -81,10 +83,10 @@ def test_a_wrong_command_line_names_the_help_that_helps(
 
 
 @pytest.mark.parametrize(
-    ("seconds", "code"), [("0", 2), ("0.001", 1), ("86400", 1), ("86400.5", 2), ("-1", 2), ("nan", 2)]
+    ("seconds", "code"), [("0", 2), ("0.001", 4), ("86400", 4), ("86400.5", 2), ("-1", 2), ("nan", 2)]
 )
 def test_seconds_are_over_none_and_a_day_at_most(psych: Psych, seconds: str, code: int) -> None:
-    ended = psych("runs", "--store", "oracle:", "--timeout", seconds)
+    ended = psych("runs", "--store", "sqlite:///absent.db", "--timeout", seconds)
     assert ended.code == code
     assert ("is no number of seconds over 0, to 86400" in ended.err) == (code == 2)
 
@@ -187,8 +189,24 @@ def test_the_first_line_is_enough_for_who_reads_no_more(shop: Shop) -> None:
     assert (ended.code, ended.out, ended.err) == (0, f"run         {shop.done}\n", "")
 
 
-def test_nobody_listening_is_no_failure() -> None:
-    assert run(f"{BIN / 'psych'} --version >&- 2>&-").code == 0
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", ">&- 2>&- <&-"])
+@pytest.mark.parametrize(
+    "verb", ["--version", "--help", "runs", "show", "show --json", "log export", "stats"]
+)
+def test_a_stdout_that_was_closed_before_is_as_one_whose_reader_has_gone(
+    shop: Shop, verb: str, closed: str
+) -> None:
+    run_id = shop.done if verb.startswith(("show", "log")) else ""
+    store = "" if verb.startswith("--") else f"--store {shop.url}"
+    ended = run(f"{BIN / 'psych'} {verb} {run_id} {store} {closed}")
+    assert (ended.code, ended.out, ended.err) == (141, "", "")
+
+
+def test_what_is_wrong_is_not_told_on_stdout_where_stderr_is_closed(shop: Shop) -> None:
+    ended = run(f"{BIN / 'psych'} show run_none --store {shop.url} 2>&-")
+    assert (ended.code, ended.out) == (4, "")
+    ended = run(f"{BIN / 'psych'} show run_none --store {shop.url} >&-")
+    assert (ended.code, len(ended.err.splitlines())) == (4, 2)
 
 
 def test_ctrl_c_ends_it_at_once_with_all_that_was_shown(shop: Shop) -> None:

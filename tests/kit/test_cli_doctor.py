@@ -129,6 +129,32 @@ def test_a_namesake_of_other_origin_is_found(tmp_path: Path) -> None:
     assert check["fix"].startswith("pip uninstall psych-runtime")
 
 
+def test_an_extra_whose_needs_are_not_here_is_absent_and_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(name: str) -> str | None:
+        return None if name == "hypothesis" else "1.0"
+
+    def load(module: str) -> object:
+        if module == "hypothesis" or module.startswith("psych_runtime_contract"):
+            raise ModuleNotFoundError("No module named 'hypothesis'", name="hypothesis")
+        return object()
+
+    monkeypatch.setattr(installed, "_version", version)
+    monkeypatch.setattr(installed, "import_module", load)
+    extras, drivers = installed.extras(), installed.drivers()
+    assert extras.detail == "here: prices, sqlite; absent: testing"
+    assert extras.fix is not None
+    assert "[testing]" in extras.fix
+    assert drivers.state == "fail"
+    assert "psych_runtime_contract.plugin is broken" in drivers.detail
+
+
+def test_what_a_store_says_of_itself_is_not_its_own_cure() -> None:
+    check = anyio.run(InMemoryStore().check)
+    found = stored.warned(ok("store.durability", check.durability), check)
+    assert (found.state, found.fix) == ("warn", None)
+    assert "SQLiteStore" not in found.detail, "an adapter that hands on to it is none"
+
+
 def test_a_broken_driver_is_told_from_an_absent_one(tmp_path: Path) -> None:
     (tmp_path / "sqlalchemy").mkdir()
     (tmp_path / "sqlalchemy" / "__init__.py").write_text("raise ImportError('wrong\\nELF class')")
@@ -255,7 +281,7 @@ def test_a_schema_of_another_release_is_found(
     ("address", "says"),
     [
         pytest.param("sqlite:///absent.db", "there is no file", id="an absent file"),
-        pytest.param("sqlite:///other.txt", "is damaged", id="a file that is no store"),
+        pytest.param("sqlite:///other.txt", "is no SQLite database", id="a file that is no store"),
         pytest.param("memory:", "lives and dies in the process", id="memory"),
         pytest.param("oracle://ada:s3cret@h/d", "no store is known for 'oracle'", id="an unknown scheme"),
         pytest.param("sqlite:///runs.db?colour=red", "'colour' is unknown", id="an unknown option"),

@@ -1,5 +1,6 @@
 """`psych log export`, `import` and `verify`: logs as files, whole or absent, and whether they are sound."""
 
+import errno
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -9,6 +10,7 @@ import pytest
 
 from psych_runtime import Entry, InMemoryStore, RunHeader, RunId, Scope, Store
 from psych_runtime.api.export_file import Tally
+from psych_runtime.cli.staging import staging
 from psych_runtime.testing import LogBuilder, StoreProxy
 from tests.kit.command import PSYCH, Psych, on_a_terminal, run
 from tests.kit.logs import ACME, VERSION, dump, family, flip_a_byte, put_blob, store, url_of, whole
@@ -22,7 +24,8 @@ def url(tmp_path: Path) -> str:
     """A settled Run with a blob, and an open one."""
     address = url_of(tmp_path)
     goes_on = LogBuilder("run_open", scope=ACME, version_hash=VERSION.hash).admitted().attempt()
-    store(address, whole(), goes_on, headers={"run_test": {"idempotency_key": "order 7"}})
+    log = whole().edit(1, idempotency_key="order 7")
+    store(address, log, goes_on, headers={"run_test": {"idempotency_key": "order 7"}})
     put_blob(address, "run_test")
     return address
 
@@ -64,6 +67,40 @@ def test_a_document_tells_of_files_and_stdout_is_none(psych: Psych, url: str) ->
     ended = psych("log", "export", "run_test", "--store", url, "--json")
     assert (ended.code, ended.out) == (2, "")
     assert ended.error()["fix"] == "-o FILE"
+
+
+@pytest.mark.parametrize("name", ["nowhere/run.jsonl", "nowhere/deeper/run", "file/run.jsonl"])
+def test_a_folder_that_is_missing_is_the_one_that_was_named(
+    psych: Psych, url: str, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "file").touch()
+    path = tmp_path / name
+    ended = psych("log", "export", "run_test", "--store", url, "-o", str(path))
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.splitlines() == [
+        f"psych: there is no folder {path.parent}",
+        "try: -o in a folder that is there",
+    ]
+
+
+def test_a_name_that_no_file_has_is_told_as_it_was_given(psych: Psych, url: str, tmp_path: Path) -> None:
+    path = tmp_path / ("a" * 300)
+    ended = psych("log", "export", "run_test", "--store", url, "-o", str(path))
+    assert ended.code == 1
+    assert str(path) in ended.err
+    assert ".psych-" not in ended.err
+
+
+def test_a_folder_in_which_nothing_can_be_made_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(self: Path, mode: int = 0o777) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "mkdir", refused)
+    with pytest.raises(PermissionError) as caught, staging(tmp_path, {}):
+        pass
+    assert caught.value.filename == str(tmp_path)
 
 
 def test_another_file_is_never_written_over(psych: Psych, url: str, tmp_path: Path) -> None:

@@ -171,10 +171,14 @@ def test_a_foreign_run_and_an_unknown_one_are_told_by_the_same_words(psych: Psyc
     ("store", "code", "says"),
     [
         pytest.param("memory:", 2, "lives and dies in the process that made it", id="memory"),
-        pytest.param("oracle://ada:s3cret@h/d", 1, "no store is known for 'oracle'", id="unknown scheme"),
+        pytest.param("oracle://ada:s3cret@h/d", 2, "no store is known for 'oracle'", id="unknown scheme"),
         pytest.param("sqlite:///absent.db", 4, "there is no file", id="absent file"),
         pytest.param("sqlite://runs.db", 2, "write sqlite:///relative.db", id="a slash is missing"),
-        pytest.param("sqlite:///other.txt", 1, "other.txt", id="a file that is no store"),
+        pytest.param("sqlite:runs.db", 2, "sqlite:runs.db: write sqlite:///relative.db", id="no slash"),
+        pytest.param(" sqlite:///runs.db", 2, "sqlite:///runs.db has blanks around it", id="a blank"),
+        pytest.param("SQLite:///absent.db", 4, "absent.db", id="capitals"),
+        pytest.param("sqlite:///.", 1, "is a folder", id="a folder"),
+        pytest.param("sqlite:///other.txt", 1, "is no SQLite database", id="a file that is no store"),
         pytest.param("sqlite:///empty.db", 1, "schema level 0", id="an empty file"),
     ],
 )

@@ -69,7 +69,7 @@ def test_the_hint_for_more_hides_its_password(site: Path) -> None:
 
 def test_without_it_its_scheme_is_unknown(site: Path) -> None:
     ended = psych(site, "runs", "--store", f"{ADDRESS}/runs.db")
-    assert (ended.code, ended.out) == (1, "")
+    assert (ended.code, ended.out) == (2, "")
     assert ended.err.splitlines() == [
         "psych: no store is known for 'attic'; known schemes: memory, sqlite",
         "try: --store sqlite:///runs.db",
@@ -80,7 +80,7 @@ def test_a_scheme_that_two_claim_is_nobody_s_and_both_are_named(site: Path) -> N
     install(site, "attic")
     install(site, "cellar")
     ended = psych(site, "runs", "--store", f"{ADDRESS}/runs.db")
-    assert (ended.code, ended.out) == (1, "")
+    assert (ended.code, ended.out) == (2, "")
     wrong, fix = ended.err.splitlines()
     assert wrong == "psych: no store is known for 'attic'; known schemes: memory, sqlite"
     assert fix == "try: uninstall all but one of those that claim 'attic': attic, cellar"

@@ -1,6 +1,7 @@
 """The documents say what is so: their blocks run, their tables are the code's, their links lead somewhere."""
 
 import json
+import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -87,6 +88,24 @@ def test_every_other_command_of_the_readme_prints_what_is_said(tmp_path: Path) -
         ended = run(f"{step.command} 2>&1", cwd=tmp_path)
         assert snippets.agree(step.printed, ended.out), f"$ {step.command}\n{ended.out}"
     assert others
+
+
+def test_what_the_readme_takes_away_is_ours_and_no_more(tmp_path: Path) -> None:
+    (command,) = re.findall(r"`(pip freeze [^`]*)`", README.read_text())
+    pip = tmp_path / "pip"
+    ours = ["psych-runtime", "psych-runtime-core", "psych-runtime-sqlite"]
+    listed = "anyio==4.11.0\\npsych-runtime==0.1.0\\npsych-runtime-core @ file:///d/psych_runtime_core.whl\\n"
+    listed += "psych-runtime-sqlite==0.1.0\\nmy-psych-runtime==1.0\\n"
+    pip.write_text(f"#!/bin/sh\n[ $1 = freeze ] && printf '{listed}' || echo $@\n")
+    pip.chmod(0o755)
+    ended = run(command, cwd=tmp_path, env={"PATH": f"{tmp_path}:{os.defpath}"})
+    assert ended.out.split() == ["uninstall", "--yes", *ours]
+
+
+@EVERY
+def test_no_document_installs_all_that_a_folder_holds(document: Path) -> None:
+    """An extra that nobody asked for would come without what it needs."""
+    assert not re.findall(r"`pip install[^`]*\*[^`]*`", document.read_text())
 
 
 def test_the_readme_can_be_read_at_one_sitting() -> None:

@@ -1,6 +1,7 @@
 """The template `adapter`: a store that keeps every rule, written out for its author to replace."""
 
 import ast
+import dataclasses
 import inspect
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from psych_runtime import Store
+from psych_runtime_contract.store import Caps, StoreContract
 from tests.house.checkout import ROOT
 from tests.kit.command import run
 from tests.kit.rendering import NAME, Rendered, rendered
@@ -15,7 +17,9 @@ from tests.kit.rendering import NAME, Rendered, rendered
 TEMPLATE = ROOT / "templates" / "adapter"
 STORE = ast.parse((TEMPLATE / "psychproject" / "store.py").read_text())
 # What the port asks for that is no method.
-VALUES = {"codec", "clock", "kv", "live"}
+VALUES = {"codec", "clock", "kv", "live", "blobs"}
+# What a test class overrides.
+HOOKS = ("another", "failing", "dump", "read_only", "joined", "secrets")
 METHODS = sorted(name for name in vars(Store) if not name.startswith("_") and name not in VALUES)
 
 
@@ -36,6 +40,13 @@ def test_each_method_of_the_port_is_one_line_under_its_rule(name: str) -> None:
     (method,) = found
     assert ast.get_docstring(method)
     assert len(method.body[1:]) == 1
+
+
+def test_its_readme_names_all_that_the_suite_can_be_told() -> None:
+    text = (TEMPLATE / "README.md").read_text()
+    caps = [field.name for field in dataclasses.fields(Caps)]
+    assert all(hasattr(StoreContract, name) for name in HOOKS)
+    assert [name for name in (*HOOKS, *caps, "store.blobs") if f"`{name}`" not in text] == []
 
 
 def test_it_imports_the_public_module_and_nothing_else_of_ours() -> None:
@@ -79,5 +90,5 @@ def test_the_command_finds_it_where_it_is_installed(project: Rendered) -> None:
 
 def test_the_command_does_not_know_it_elsewhere(tmp_path: Path) -> None:
     asked = run("psych runs --store acme:", cwd=tmp_path)
-    assert asked.code == 1
+    assert asked.code == 2
     assert asked.err.startswith("psych: no store is known for 'acme'")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -49,8 +49,10 @@ def run_visible_between_slices(patch: pytest.MonkeyPatch) -> None:
     """The header goes with the last slice of the log, instead of before the first."""
     sweep = EntrySweep.__call__
 
-    async def marked(self: Trees, driver: Driver, runs: Sequence[RunHeader], now: datetime) -> Any:
-        del self
+    async def marked(
+        self: Trees, driver: Driver, runs: Sequence[RunHeader], tops: Iterable[str], now: datetime
+    ) -> Any:
+        del self, tops
         marks = [Mark(each.run_id, MarkKind.PURGE, each.scope.tenant, now) for each in runs]
         for mark in marks:
             row = (mark.id, mark.kind.value, mark.tenant, 0)

@@ -150,6 +150,7 @@ _FULL: tuple[Record, ...] = (
         next="retry",
         retry_at=LATER,
         next_model="m-2",
+        begun=True,
         usage=USAGE,
         cost=COST,
         timings=TIMINGS,

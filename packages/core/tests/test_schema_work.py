@@ -16,7 +16,7 @@ from psych_runtime_core.schema import check_schema, load, patterns, reading, vio
 from psych_runtime_core.schema.asked import Asking
 from psych_runtime_core.schema.met import met
 from psych_runtime_core.schema.patterns import measured
-from psych_runtime_core.schema.size import Amounts, places
+from psych_runtime_core.schema.size import Amounts, extent, places
 from psych_runtime_core.schema.survey import Survey
 from psych_runtime_core.schema.weight import weights
 
@@ -87,12 +87,30 @@ def test_an_amount_is_never_less_than_there_is(value: Any) -> None:
     found, parts = amounts(value), held(freeze(value, surrogates=True))
     numbers = [part for part in parts if isinstance(part, int | float) and not isinstance(part, bool)]
     long = [part for part in numbers if isinstance(part, float) or abs(part) >= 2**63]
-    assert found.values >= places(value)
-    assert found.places >= len(parts)
+    assert found.places >= places(value) == len(parts)
     assert found.integers + found.numbers == len(numbers)
     assert found.numbers >= len(long)
     texts = [part for part in parts if isinstance(part, str)]
     assert found.text >= sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+
+
+@given(VALUES, st.integers(0, 40))
+def test_what_there_is_to_compare_is_counted_until_it_is_enough(value: Any, most: int) -> None:
+    plain = json.loads(encode_json(value))
+    parts = held(plain)
+    there = len(parts) + sum(len(part) // 4 for part in parts if isinstance(part, str))
+    assert min(extent(plain, most), most + 1) == min(there, most + 1)
+
+
+class Counted(list[Any]):
+    """A list that nobody may go through."""
+
+    def __iter__(self) -> Any:
+        raise AssertionError("all of it was looked at")
+
+
+def test_of_a_long_list_to_compare_the_length_is_enough() -> None:
+    assert extent([Counted([None] * 99)], 50) > 50
 
 
 # --- what keywords weigh -----------------------------------------------------------------------------------
@@ -105,19 +123,25 @@ def test_an_amount_is_never_less_than_there_is(value: Any) -> None:
         pytest.param({"required": WORDS, "properties": OPEN}, {}, id="looked up"),
         pytest.param({"enum": WORDS}, {}, id="words are looked up"),
         pytest.param({"enum": [1, 2]}, {"numbers": 500, "digits": 2}, id="and so are integers, among them"),
-        pytest.param({"enum": ["a", None]}, {"places": 4}, id="others are compared one by one"),
-        pytest.param({"enum": [{"a": [None]}]}, {"places": 6}, id="with all that they hold"),
-        pytest.param({"enum": ["x" * 158, None]}, {"places": 14}, id="and as long as they are"),
-        pytest.param({"enum": [0.5]}, {"places": 2, "digits": 1, "numbers": 250, "integers": 250}, id="half"),
+        pytest.param({"enum": ["a", None]}, {"options": 4}, id="others are compared one by one"),
+        pytest.param({"enum": [{"a": [None]}]}, {"options": 2, "listed": 6}, id="with all that they hold"),
+        pytest.param({"enum": ["x" * 158, None]}, {"options": 4, "listed": 10}, id="and as long as they are"),
+        pytest.param({"enum": [0.5]}, {"options": 2, "digits": 1, "numbers": 250, "integers": 250},
+                     id="half"),
         pytest.param({"enum": [[0.5], [1], "a"]},
-                     {"places": 10, "digits": 2, "numbers": 500, "integers": 250}, id="some with numbers"),
+                     {"options": 6, "listed": 4, "digits": 2, "numbers": 500, "integers": 250},
+                     id="some with numbers"),
         pytest.param({"const": "x" * 1_000}, {}, id="one text"),
-        pytest.param({"const": [None, None]}, {"places": 4}, id="one list"),
+        pytest.param({"const": [None, None]}, {"options": 2, "listed": 4}, id="one list"),
+        pytest.param({"const": {"a": None}}, {"options": 2, "listed": 4}, id="one object"),
+        pytest.param({"const": None}, {}, id="one word"),
         pytest.param({"const": 10**119}, {"numbers": 370, "integers": 370, "digits": 1}, id="digits"),
         pytest.param({"minimum": 0, "maximum": 9}, {"digits": 2}, id="bounds that are integers"),
         pytest.param({"minimum": 0.5}, {"digits": 2, "numbers": 250, "integers": 250}, id="other bounds"),
-        pytest.param({"multipleOf": 3}, {"digits": 4, "numbers": 1_000}, id="a division"),
-        pytest.param({"multipleOf": 0.5}, {"digits": 4, "numbers": 1_000, "integers": 1_000}, id="by half"),
+        pytest.param({"multipleOf": 3}, {"digits": 4, "numbers": 250}, id="a division"),
+        pytest.param({"multipleOf": 0.5}, {"digits": 4, "numbers": 250, "integers": 250}, id="by half"),
+        pytest.param({"multipleOf": 1e-300}, {"digits": 4, "numbers": 3_270, "integers": 3_270},
+                     id="by many digits"),
         pytest.param({"type": ["null", "integer"]}, {"digits": 1}, id="a type of numbers"),
         pytest.param({"type": "string", "minLength": 3}, {}, id="a type of others"),
         pytest.param({"dependentRequired": {"a": ["b", "c"]}}, {"places": 3}, id="names that need names"),
@@ -144,6 +168,9 @@ def test_a_schema_weighs_so_much(schema: Schema, weighed: dict[str, int]) -> Non
         pytest.param(each(enum=[index + 0.5 for index in range(1_000)]), 1, 100, 10_000, id="fractions"),
         pytest.param(each(enum=[2**70 + index for index in range(1_000)]), 2**70, 100, 10_000, id="long"),
         pytest.param(each(anyOf=[{"enum": list(range(1_000))}, True]), 0.5, 100, 10_000, id="integers"),
+        pytest.param(each(const=[[None] * 99] * 100), [[None] * 99] * 100, 10, 3_000, id="lists in a list"),
+        pytest.param(each(enum=["x" * 1_999 + word for word in WORDS] + [None]), "x" * 1_999 + "v999",
+                     100, 500, id="long words and null"),
         pytest.param(each(const=[0.5] * 100), [0.5] * 100, 100, 4_000, id="a list of fractions"),
         pytest.param(each(minimum=0.5, maximum=1.5), 0.75, 1_000, 200_000, id="bounds that are fractions"),
         pytest.param(each(minimum=0), 10**4_200, 10, 400, id="numbers of thousands of digits"),
@@ -176,6 +203,12 @@ def test_work_that_multiplies_is_refused_before_it_is_done(
         pytest.param(each(type="number", minimum=0, maximum=1), [0.5] * 200_000, id="fractions in bounds"),
         pytest.param(each(type="integer", minimum=0), [10**18 - 1] * 100_000, id="integers"),
         pytest.param({"uniqueItems": True}, [f"{index}" for index in range(100_000)], id="words, none twice"),
+        pytest.param(each(multipleOf=0.01), [1.25, 3, 999.99] * 40_000, id="prices"),
+        pytest.param({"const": list(range(5_000))}, list(range(5_000)), id="a long list that is the const"),
+        pytest.param({"enum": [None, {"a": ["x" * 99] * 3_000}]}, {"a": ["x" * 99] * 3_000}, id="or listed"),
+        pytest.param(each(anyOf=[{"const": list(range(5_000))}, {"type": ["array", "string"]}]),
+                     [[1], "x"] * 20_000, id="small ones beside a long const"),
+        pytest.param(each(const={"a": 1, "b": [True]}), [{"a": 1, "b": [True]}] * 30_000, id="one value"),
         pytest.param(each(required=WORDS[:9], properties=OPEN),
                      [dict.fromkeys(WORDS[:9], 1)] * 10_000, id="objects"),
         pytest.param(each(pattern=r"^\d{4}-\d{2}-\d{2}$"), ["2024-02-29"] * 50_000, id="dates"),

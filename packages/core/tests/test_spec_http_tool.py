@@ -136,6 +136,22 @@ def test_a_url_may_not_be_this(url: str) -> None:
     assert refused(url=url) == [("bad_url", "url")]
 
 
+@pytest.mark.parametrize("query", ["api_key=k3y", "a=b&access-token=k3y", "API%2Dkey=k3y", "password=k3y{x}"])
+def test_no_query_holds_a_secret_in_clear(query: str) -> None:
+    with pytest.raises(SpecValidationError) as error:
+        read_spec({**SMALL, "tools": [{**TOOL, "url": f"https://a.example/b?{query}"}]})
+    (issue,) = error.value.issues
+    assert (issue.code, issue.path) == ("literal_secret", "/tools/0/url")
+    assert "`credential`" in issue.message
+    assert "k3y" not in str(error.value)
+
+
+@pytest.mark.parametrize("query", ["page_token={x}", "password", "token=", "max_tokens=5", "key=a"])
+def test_a_query_may_be_filled_and_may_count(query: str) -> None:
+    url = f"https://a.example/b?{query}"
+    assert tool(url=url).url == url
+
+
 def test_a_url_has_at_most_2048_characters() -> None:
     assert refused(url="https://a.example/" + "x" * MAX_URL) == [("out_of_bounds", "url")]
 

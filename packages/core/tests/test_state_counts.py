@@ -69,6 +69,20 @@ def test_what_a_provider_did_not_say_is_unknown_and_never_zero() -> None:
     assert (meter.unreported_usage_calls, meter.unpriced_model_calls) == (2, 1)
 
 
+@pytest.mark.parametrize(
+    ("begun", "cost", "unpriced"),
+    [
+        pytest.param(True, None, 1, id="it had begun"),
+        pytest.param(True, USD, 0, id="it had begun and said what it cost"),
+        pytest.param(False, None, 0, id="no answer was begun"),
+    ],
+)
+def test_a_failed_try_is_unpriced_if_an_answer_had_begun(
+    begun: bool, cost: Cost | None, unpriced: int
+) -> None:
+    assert meter_of(calling().model_failed(begun=begun, cost=cost)).unpriced_model_calls == unpriced
+
+
 def test_two_currencies_are_two_totals_and_no_sum() -> None:
     log = answered().turn().model_started().model_finished(cost=USD)
     meter = meter_of(log.turn().model_started().model_finished(cost=EUR))

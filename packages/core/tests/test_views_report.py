@@ -187,6 +187,20 @@ def test_unknown_usage_is_never_zero(log: Story, usage: Usage | None, source: st
             begun().asks().model_failed("auth", next="stop"), None, (), False, id="a failed try has no price"
         ),
         pytest.param(
+            begun().asks().model_failed(begun=True).model_started().says("Done."),
+            PRICE,
+            (PRICE,),
+            True,
+            id="a try that broke off costs too",
+        ),
+        pytest.param(
+            begun().asks().model_failed(begun=True, cost=PRICE, next="stop"),
+            PRICE,
+            (PRICE,),
+            False,
+            id="a try that broke off and said what it cost",
+        ),
+        pytest.param(
             begun().asks().attempt().model_started().says("Done."),
             PRICE,
             (PRICE,),

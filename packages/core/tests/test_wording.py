@@ -256,9 +256,33 @@ TEXTS = {
         "do not repeat it",
         "Check first",
     ),
+    "reply_failed": (
+        wording.reply_failed("nothing came for 5 s", reached=True, sent=True),
+        "The tool's server gave no whole reply: nothing came for 5 s. The request may have been delivered.",
+        "once more",
+        "another way",
+    ),
+    "reply_failed, of a server out of reach": (
+        wording.reply_failed("Connection refused", reached=False, sent=False),
+        "The tool's server could not be reached: Connection refused. Nothing was sent.",
+        "once more",
+        "another way",
+    ),
+    "reply_failed, of what may be done": (
+        wording.reply_failed("cut", reached=True, sent=True, may_stand=True),
+        "no whole reply: cut.",
+        "do not repeat it",
+        "Check first",
+    ),
     "credential_not_found": (
         wording.credential_not_found("crm"),
         "'crm'",
+        "again does not help",
+        "Tell the user",
+    ),
+    "credential_unsendable": (
+        wording.credential_unsendable("crm", "it is empty"),
+        "'crm', which the tool needs, cannot be sent: it is empty. Nothing was sent.",
         "again does not help",
         "Tell the user",
     ),

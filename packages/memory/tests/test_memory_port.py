@@ -36,7 +36,7 @@ async def test_a_check_says_that_everything_ends_with_the_process() -> None:
         0,
     )
     assert "ends with this process" in check.durability
-    assert any("SQLiteStore" in warning for warning in check.warnings)
+    assert any("store on disk" in warning for warning in check.warnings)
     assert 0 <= check.latency_seconds < 60
 
 

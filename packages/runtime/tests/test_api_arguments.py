@@ -8,7 +8,10 @@ import pytest
 from packages.runtime.tests.api_scenes import ACME, SPEC
 from psych_runtime import (
     Answer,
+    ImagePart,
+    Media,
     Store,
+    TextPart,
     answer,
     approve,
     deny,
@@ -28,6 +31,8 @@ from psych_runtime import (
     verify,
 )
 from psych_runtime_core.state.fold import empty
+
+PICTURE = ImagePart(media=Media(media_type="image/png", data=b"\x89PNG"))
 
 
 class Untouched:
@@ -120,6 +125,22 @@ BAD = [
     pytest.param(send, ("r",), {"message": ""}, ValueError, "message", id="send: nothing"),
     pytest.param(send, ("r",), {"message": {}}, ValueError, "message", id="send: an empty object"),
     pytest.param(send, ("r",), {"message": 7}, TypeError, "message", id="send: 7"),
+    pytest.param(
+        send,
+        ("r",),
+        {"message": TextPart(text="a")},
+        TypeError,
+        r"message is one TextPart; give .*\[part\]",
+        id="a part",
+    ),
+    pytest.param(
+        dispatch,
+        (SPEC, ACME),
+        {"input": PICTURE},
+        TypeError,
+        r"input is one ImagePart; .*\[part\]",
+        id="a picture",
+    ),
     pytest.param(send, ("r",), {"message": "x" * 2**18}, ValueError, "message", id="send: over 256 KiB"),
     pytest.param(send, ("r",), {"message": "m", "queue": "soon"}, ValueError, "queue", id="send: a queue"),
     pytest.param(send, ("r",), {"message": "m", "queue": 1}, TypeError, "queue", id="send: queue 1"),

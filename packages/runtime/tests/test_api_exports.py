@@ -55,7 +55,8 @@ def test_export_import_export_is_equal_to_the_byte(
         first, other = InMemoryStore(clock=FakeClock()), tempfile.TemporaryDirectory()
         with other as folder:
             async with opened(kind, Path(folder), FakeClock()) as second:
-                await kept(first, log, idempotency_key="k", crashes=crashes, priority=priority)
+                keyed = log.edit(1, idempotency_key="k")
+                await kept(first, keyed, idempotency_key="k", crashes=crashes, priority=priority)
                 exported = await all_of(export_run(first, log.run_id))
                 assert await import_run(second, exported) == log.run_id
                 assert await all_of(export_run(second, log.run_id)) == exported
@@ -189,11 +190,12 @@ async def test_a_key_of_another_run_is_a_conflict_and_nothing_is_written() -> No
 @pytest.mark.parametrize("kind", STORES)
 async def test_a_run_that_was_purged_comes_back(kind: str, tmp_path: Path) -> None:
     async with opened(kind, tmp_path) as store:
-        await kept(store, whole(), idempotency_key="order-1")
+        log = whole().edit(1, idempotency_key="order-1")
+        await kept(store, log, idempotency_key="order-1")
         exported = await all_of(export_run(store, RUN))
         assert await purge(store, query=RunQuery(run_ids=frozenset({RUN}))) == 1
         await import_run(store, exported)
-        assert (await verify(store, RUN)).entries == len(whole().entries())
+        assert (await verify(store, RUN)).entries == len(log.entries())
 
 
 @pytest.mark.parametrize("kind", STORES)

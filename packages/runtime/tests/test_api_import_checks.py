@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, cast
@@ -11,7 +11,16 @@ from typing import Any, cast
 import pytest
 from pydantic import ValidationError
 
-from packages.runtime.tests.api_scenes import ACME, RIVAL, RUN, STORES, VERSION, CountingStore, opened
+from packages.core.tests.codecs import SealingCodec
+from packages.runtime.tests.api_scenes import (
+    ACME,
+    RIVAL,
+    RUN,
+    STORES,
+    VERSION,
+    CountingStore,
+    opened,
+)
 from packages.runtime.tests.export_scenes import all_of, kept, whole, with_blobs
 from psych_runtime import (
     AccessDenied,
@@ -76,7 +85,10 @@ def put(documents: list[Document], place: Place, value: object) -> list[Document
 
 async def documents_of(log: LogBuilder, *blobs: int, **fields: Any) -> list[Document]:
     """The lines of an export, but for its last."""
-    store = InMemoryStore()
+    return await documents_in(InMemoryStore(), log, *blobs, **fields)
+
+
+async def documents_in(store: InMemoryStore, log: LogBuilder, *blobs: int, **fields: Any) -> list[Document]:
     kept_blobs = await with_blobs(await kept(store, log, **fields), *blobs)
     return [json.loads(line) for line in (await all_of(export_run(store, RUN, blobs=kept_blobs)))[:-1]]
 
@@ -128,6 +140,70 @@ async def test_what_no_line_says_is_refused_before_anything_is_asked(place: Plac
     assert "http" not in refused.value.detail
     assert not store.calls
     assert not (await blobs.list(None)).items
+
+
+# --- a header that its log does not bear out -------------------------------------------------------------
+
+UNTRUE: Mapping[str, object] = {
+    "terminal": "failed",
+    "settled_at": "2099-01-01T00:00:00Z",
+    "created_at": "2001-01-01T00:00:00Z",
+    "deadline_at": "2001-01-01T00:00:00Z",
+    "attempt_count": 9,
+    "pending": 1,
+    "parked": True,
+    "waits": [["approval", 3]],
+    "stopping": True,
+    "blobs": True,
+    "name": "other",
+    "root_run_id": "run_other",
+}
+TOLD_IN_CONTENT: Mapping[str, object] = {
+    "idempotency_key": "order-8",
+    "scope": {"tenant": "acme", "principal": "eve", "labels": {}},
+}
+
+
+@pytest.mark.parametrize("is_sealed", [False, True], ids=["open", "sealed"])
+@pytest.mark.parametrize("field", UNTRUE)
+async def test_a_header_says_nothing_else_than_its_log_and_its_version(
+    field: str, *, is_sealed: bool
+) -> None:
+    store = CountingStore()
+    first = InMemoryStore(codec=SealingCodec() if is_sealed else None)
+    documents = await documents_in(first, whole())
+    assert documents[1]["run"].get(field) != UNTRUE[field]
+    assert await import_run(InMemoryStore(), file_of(documents)) == RUN
+    with pytest.raises(CorruptLog, match=field if field != "name" else "another name"):
+        await import_run(store, file_of(put(documents, (1, "run", field), UNTRUE[field])))
+    assert not store.calls
+
+
+@pytest.mark.parametrize("field", TOLD_IN_CONTENT)
+async def test_a_header_names_nobody_else_than_a_log_that_can_be_read(field: str) -> None:
+    log, store = whole().edit(1, idempotency_key="order-7"), CountingStore()
+    documents = await documents_of(log, idempotency_key="order-7")
+    with pytest.raises(CorruptLog, match="another's"):
+        await import_run(store, file_of(put(documents, (1, "run", field), TOLD_IN_CONTENT[field])))
+    assert not store.calls
+    # A Run that comes back to where it was purged has no key, and goes on from there.
+    del documents[1]["run"]["idempotency_key"]
+    assert await import_run(store, file_of(documents)) == RUN
+
+
+UNFOLDABLE: Mapping[str, tuple[Callable[[LogBuilder], LogBuilder], str]] = {
+    "no Attempt": (lambda log: log.truncate(1).unchecked().turn(), "stale_epoch"),
+    "a turn in a turn": (lambda log: log.truncate(3).unchecked().turn(), "at seq 4"),
+}
+
+
+@pytest.mark.parametrize("breach", UNFOLDABLE)
+async def test_a_log_that_does_not_fold_is_refused(breach: str) -> None:
+    edit, detail = UNFOLDABLE[breach]
+    store, documents = CountingStore(), await documents_of(edit(whole()))
+    with pytest.raises(CorruptLog, match=detail):
+        await import_run(store, file_of(documents))
+    assert not store.calls
 
 
 # --- how often it was claimed --------------------------------------------------------------------------

@@ -4,22 +4,25 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_type
 
 import pytest
 
 from packages.runtime.tests.api_scenes import SPEC, VERSION, queued
 from psych_runtime import (
+    BlobStore,
     Codec,
     InMemoryStore,
     MissingExtra,
     NotMigrated,
     PlainCodec,
+    RunQuery,
     Store,
     StoreError,
     UnknownStoreUrl,
     open_store,
     publish,
+    purge,
     records,
 )
 from psych_runtime.store import GROUP, sqlite, url
@@ -50,6 +53,13 @@ async def test_a_file_is_there_for_the_next_who_opens_it(tmp_path: Path) -> None
             await publish(store, SPEC)
 
 
+async def test_a_scheme_may_be_in_capitals(tmp_path: Path) -> None:
+    async with open_store(f"SQLite:///{tmp_path / 'Runs.db'}", migrate=True):
+        assert (tmp_path / "Runs.db").exists()
+    async with open_store("MEMORY:") as store:
+        assert isinstance(store, InMemoryStore)
+
+
 async def test_a_path_may_be_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     async with open_store("sqlite:///rel.db", migrate=True):
@@ -71,6 +81,8 @@ async def test_nothing_is_migrated_unless_told(tmp_path: Path) -> None:
         pytest.param("sqlite:rel.db", "sqlite:///", id="no slashes"),
         pytest.param("sqlite:///", "sqlite:///", id="no path"),
         pytest.param("sqlite:///a#b.db", "sqlite:///", id="a number sign that is not encoded"),
+        pytest.param(" sqlite:///a.db", "blanks around it", id="a blank before"),
+        pytest.param("memory:\n", "blanks around it", id="a line's end behind"),
         pytest.param("sqlite:///a.db?reader=2", "'reader' is unknown; there are", id="an unknown option"),
         pytest.param("sqlite:///a.db?read_only=1", "'read_only' is unknown", id="an argument as an option"),
         pytest.param("sqlite:///a.db?readers=2&readers=3", "stands twice", id="an option twice"),
@@ -86,6 +98,18 @@ def test_a_url_is_a_text() -> None:
     address: Any = Path("runs.db")
     with pytest.raises(TypeError, match="url"):
         open_store(address)
+
+
+async def test_the_blobs_of_a_store_can_be_handed_on_whatever_its_url(tmp_path: Path) -> None:
+    for address in ("memory:", f"sqlite:///{tmp_path / 'psych.db'}"):
+        async with open_store(address, migrate=True) as store:
+            assert_type(store.blobs, BlobStore | None)
+            assert store.blobs is not None
+            assert await purge(store, query=RunQuery(tenant="acme"), blobs=store.blobs) == 0
+
+
+def test_a_store_says_which_small_ports_it_has() -> None:
+    assert {"kv", "live", "blobs"} <= set(dir(Store))
 
 
 def test_an_empty_store_is_never_read_only() -> None:
@@ -180,6 +204,8 @@ async def test_our_own_schemes_are_not_overridden(monkeypatch: pytest.MonkeyPatc
         ("acme://me:se%40cret@host/db?a=1", "acme://me:***@host/db?a=1"),
         ("acme://host/db?password=secret&a=1", "acme://host/db?password=***&a=1"),
         ("acme://host/db?sslPassword=secret", "acme://host/db?sslPassword=***"),
+        ("sqlite:////data/runs.db", "sqlite:////data/runs.db"),
+        ("sqlite:///runs.db?password=secret#a", "sqlite:///runs.db?password=***#a"),
     ],
 )
 def test_a_password_is_never_shown(address: str, shown: str) -> None:

@@ -164,7 +164,7 @@ async def test_it_can_be_imported_and_folds_to_the_same_facts() -> None:
     plants, store, other = Plants(), InMemoryStore(), InMemoryStore()
     spec, log = planted(plants)
     await store.put_version(Version.of(spec))
-    await log.store(store)
+    await store.admit(log.header(name="clerk", idempotency_key=plants.one), log.entries())
     await import_run(other, await redacted_export(store))
     before, after = await store.get_run(RUN), await other.get_run(RUN)
     assert after.facts == replace(before.facts, version_hash=after.version_hash)

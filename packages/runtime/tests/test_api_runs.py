@@ -184,6 +184,25 @@ async def test_blobs_without_their_store_are_refused_before_anything_is_removed(
     assert await purge(store, query=DONE, blobs=InMemoryBlobStore()) == 2
 
 
+@pytest.mark.parametrize("kind", STORES)
+async def test_a_child_that_came_alone_is_purged_with_its_blobs(kind: str, tmp_path: Path) -> None:
+    other, blobs = InMemoryStore(), InMemoryBlobStore()
+    root = await kept(other, whole("run_root"))
+    async with opened(kind, tmp_path, FakeClock()) as store:
+        for number in range(2):
+            log, fields = child(f"run_{number}", root)
+            await kept(store, log, **fields, blobs=bool(number))
+            await blobs.put(BlobKey("acme", log.run_id, "call_1.1"), b"x", content_type="text/plain")
+        first, second = (RunQuery(run_ids=frozenset({RunId(f"run_{number}")})) for number in range(2))
+        for query in (first, DONE):
+            with pytest.raises(ValueError, match="run_0 holds blobs"):
+                await purge(store, query=query)
+        assert await purge(store, query=second) == 0
+        assert await purge(store, query=first, blobs=blobs) == 2
+        assert not await ids(store, scope=None)
+        assert not (await blobs.list(None)).items
+
+
 async def test_another_tenants_blobs_are_in_nobodys_way() -> None:
     store = InMemoryStore(clock=FakeClock())
     await kept(store, whole("run_mine"))

@@ -166,6 +166,8 @@ REFUSED: dict[str, Ask] = {
     "migrate": lambda store, _: store.migrate(),
 }
 OPEN = {"codec", "clock", "put_version", "get_version", "check", "close"}
+# What a scoped store does without.
+NONE = {"blobs"}
 
 
 def theirs(run_id: RunId) -> LogBuilder:
@@ -176,9 +178,15 @@ def members(protocol: type) -> set[str]:
     return {name for name in vars(protocol) if not name.startswith("_")}
 
 
+def test_a_scoped_store_has_no_blobs() -> None:
+    store = CountingStore()
+    assert store.blobs is not None
+    assert {name for name in NONE if getattr(scoped(store, ACME), name) is not None} == set()
+
+
 def test_every_port_method_is_asked() -> None:
     asked = {*BY_RUN, *BY_TENANT, *REFUSED}
-    assert members(Store) == {name.partition(".")[0] for name in asked} | OPEN
+    assert members(Store) == {name.partition(".")[0] for name in asked} | OPEN | NONE
     assert members(KeyValue) == {name[3:] for name in asked if name.startswith("kv.")}
     assert members(LiveChannel) == {name[5:] for name in asked if name.startswith("live.")}
 

@@ -122,6 +122,18 @@ def test_no_clients_are_refused(clients: Any) -> None:
         ByModel(clients)
 
 
+@pytest.mark.parametrize(
+    ("client", "cure"),
+    [
+        pytest.param("gpt", "a str without stream, .*; give a ModelClient", id="a name"),
+        pytest.param(FakeModel, r"the class FakeModel; give an instance: FakeModel\(", id="a class"),
+    ],
+)
+def test_what_is_no_client_is_refused_by_its_key(client: Any, cure: str) -> None:
+    with pytest.raises(TypeError, match=rf"the client of '\*' is {cure}"):
+        ByModel({"gpt-*": A, "*": client})
+
+
 def test_later_changes_of_the_mapping_change_nothing() -> None:
     given: dict[str, ModelClient] = {"*": A}
     routes = ByModel(given)

@@ -16,6 +16,7 @@ from packages.runtime.tests.client_scenes import chunk, text_of
 from psych_runtime.model.chat.reply import reading
 from psych_runtime.model.chat.reply.pieces import DEFAULT_PATIENCE, Patience, Pieces
 from psych_runtime.model.chat.reply.reading import Reading, reply_events
+from psych_runtime.model.chat.reply.stream import ChatStream
 from psych_runtime.testing.virtual import run_virtual
 from psych_runtime_core.errors import ModelError
 from psych_runtime_core.ports.model import StreamDone, StreamEvent
@@ -46,14 +47,18 @@ async def timed(first: Sequence[Timed], again: Timed | None) -> AsyncGenerator[b
         yield piece
 
 
+def read(body: AsyncGenerator[bytes]) -> AsyncGenerator[StreamEvent, None]:
+    reply, how = replied(body), Reading(ERRORS, "http://127.0.0.1", DEFAULT_PATIENCE)
+    return reply_events(reply, ChatStream(ERRORS, reply.headers), how, datetime.now(UTC))
+
+
 def ended(first: Sequence[Timed], again: Timed | None, pause: float = 0.0) -> tuple[float, list[StreamEvent]]:
     """After how many seconds a reply is at its end, for a consumer that takes `pause` over each event."""
     events: list[StreamEvent] = []
 
     async def main() -> float:
         begun = asyncio.get_running_loop().time()
-        how = Reading(ERRORS, "http://127.0.0.1", DEFAULT_PATIENCE)
-        async with aclosing(reply_events(replied(timed(first, again)), how, datetime.now(UTC))) as told:
+        async with aclosing(read(timed(first, again))) as told:
             async for event in told:
                 events.append(event)
                 await asyncio.sleep(pause)
@@ -118,8 +123,7 @@ async def in_ones(head: bytes, rest: bytes) -> AsyncGenerator[bytes]:
 
 
 async def read_of(body: AsyncGenerator[bytes]) -> list[StreamEvent]:
-    how = Reading(ERRORS, "http://127.0.0.1", DEFAULT_PATIENCE)
-    async with aclosing(reply_events(replied(body), how, datetime.now(UTC))) as told:
+    async with aclosing(read(body)) as told:
         return [event async for event in told]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -122,6 +123,50 @@ async def test_an_audit_that_raises_changes_nothing_and_is_logged_once(
     assert len(told) == 5
     assert [record.name for record in caplog.records] == ["psych_runtime.egress"]
     assert "the disk is full" in caplog.text
+
+
+async def told_later(event: EgressEvent) -> None:
+    raise AssertionError(event)
+
+
+async def tells_in_pieces(event: EgressEvent) -> AsyncIterator[EgressEvent]:
+    yield event
+
+
+class Later:
+    async def __call__(self, event: EgressEvent) -> None:
+        raise AssertionError(event)
+
+
+@pytest.mark.parametrize("name", ["audit", "headers"])
+@pytest.mark.parametrize(
+    ("function", "fix"),
+    [
+        pytest.param(told_later, "write def in place of async def", id="async"),
+        pytest.param(partial(told_later), "write def in place of async def", id="a partial of async"),
+        pytest.param(tells_in_pieces, "write def in place of async def", id="an async generator"),
+        pytest.param(Later(), "write def in place of async def", id="an object that is called async"),
+        pytest.param(Later, "the class Later; give a plain function", id="a class"),
+        pytest.param("print", "a str; give a plain function", id="a text"),
+    ],
+)
+def test_what_nobody_would_await_is_not_taken(name: str, function: Any, fix: str) -> None:
+    given: dict[str, Any] = {name: function}
+    with pytest.raises(TypeError, match=f"{name}= is .*{fix}"):
+        HttpTransport(**given)
+
+
+async def test_an_audit_that_hides_that_it_is_async_is_logged_once(
+    stub: HttpStub, caplog: pytest.LogCaptureFixture
+) -> None:
+    def hides(event: EgressEvent) -> Any:
+        return told_later(event)
+
+    transport = HttpTransport(policy=AllowAllEgress(), audit=hides)
+    for _ in range(2):
+        await transport.request("GET", f"{stub.url}/out", **ASKED)
+    assert len(caplog.records) == 1
+    assert "a plain function of an EgressEvent" in caplog.text
 
 
 async def test_words_of_a_strangers_error_are_not_told(stub: HttpStub) -> None:

@@ -118,10 +118,18 @@ async def test_a_policy_that_cannot_be_asked_denies() -> None:
     assert not (await judged_addresses(policy, HOP, ADDRESSES)).allowed
 
 
-async def test_a_policy_that_hangs_denies(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_policy_that_hangs_denies_and_the_bound_is_told(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(judge, "POLICY_SECONDS", 0.0)
-    assert not (await judged(Scripted(anyio.sleep_forever), HOP)).allowed
-    assert not (await judged_addresses(Scripted(anyio.sleep_forever), HOP, ADDRESSES)).allowed
+    late = EgressDecision(
+        False, "the egress policy Scripted gave no answer within 0 s, so it denies; the log has its error"
+    )
+    assert await judged(Scripted(anyio.sleep_forever), HOP) == late
+    assert await judged_addresses(Scripted(anyio.sleep_forever), HOP, ADDRESSES) == late
+    assert [each.getMessage() for each in caplog.records] == [
+        "the egress policy gave no answer within 0 s, so it denies"
+    ] * 2
 
 
 async def test_a_policy_that_swallows_its_cancellation_denies(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,12 +107,12 @@ INTRANET = "http://intranet.example:8080/x"
             ["10.0.0.0/8"], INTRANET, "2001:0:a01:203::3f57:fffe", False, id="one of two, the other not"
         ),
         pytest.param(
-            ["169.254.0.0/16", "intranet.example"], INTRANET, METADATA, False, id="metadata, listed"
+            ["169.254.0.0/15", "intranet.example"], INTRANET, METADATA, False, id="metadata, listed"
         ),
         pytest.param(
             ["64:ff9b::/96"], INTRANET, "64:ff9b::169.254.169.254", False, id="metadata, in a listed range"
         ),
-        pytest.param(["fe80::/10"], INTRANET, "fe80::1", False, id="link-local, listed"),
+        pytest.param(["fe80::/9"], INTRANET, "fe80::1", False, id="link-local, listed"),
         pytest.param(["intranet.example"], INTRANET, "fd12::1%eth0", False, id="a scope id, listed"),
         pytest.param(["0.0.0.0/0"], INTRANET, METADATA, False, id="metadata, with everything listed"),
     ],
@@ -228,7 +228,10 @@ def public_only(setting: str, entries: Iterable[str]) -> PublicOnly:
         pytest.param("https://example.com?", "write 'https://example.com:443'", id="a query"),
         pytest.param("ftp://example.com", "use https or http", id="a scheme"),
         pytest.param("https://example.com:0", "from 1 to 65535", id="port 0"),
-        pytest.param("*.example.com", "A list holds origins, hosts, and ranges", id="a pattern"),
+        pytest.param("*.example.com", "wildcards are not taken", id="a pattern"),
+        pytest.param("https://*.example.com", "wildcards are not taken", id="a pattern in an origin"),
+        pytest.param("10.0.0.*", "wildcards are not taken", id="a pattern of addresses"),
+        pytest.param("exa mple.com", "A list holds origins, hosts, and ranges", id="no host"),
         pytest.param("", "A list holds origins, hosts, and ranges", id="nothing"),
         pytest.param("example.com/", "write one as '10.0.0.0/8'", id="a slash"),
         pytest.param(None, "write it as a text", id="no text"),
@@ -239,6 +242,25 @@ def test_a_faulty_entry_is_named_with_its_fix(setting: str, entry: str, fix: str
         public_only(setting, ["example.com", entry])
     assert str(fault.value).startswith(f"PublicOnly({setting}=) lists {entry!r}: ")
     assert fix in str(fault.value)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        pytest.param("169.254.169.254", id="an address"),
+        pytest.param("http://169.254.169.254", id="an origin"),
+        pytest.param("https://[fd00:ec2::254]:8443", id="an origin with a port"),
+        pytest.param("http://[::ffff:a9fe:a9fe]", id="a mapped address in an origin"),
+        pytest.param("169.254.0.0/16", id="a range"),
+        pytest.param("fe80::/64", id="a part of a range"),
+        pytest.param("64:ff9b::a9fe:0/112", id="a range, wrapped"),
+    ],
+)
+def test_what_is_let_through_by_no_list_cannot_be_listed_but_to_be_denied(entry: str) -> None:
+    with pytest.raises(ValueError, match="refused to all: take it out") as fault:
+        PublicOnly(allow=("example.com", entry))
+    assert repr(entry) in str(fault.value)
+    assert len(PublicOnly(deny=(entry,)).denied.entries) == 1
 
 
 @pytest.mark.parametrize("setting", ["allow", "deny"])

@@ -168,7 +168,7 @@ async def test_metadata_is_refused_configured_or_listed(
 ) -> None:
     reach = reaching(monkeypatch, stub)
     url = "http://169.254.169.254/"
-    transport = HttpTransport(policy=PublicOnly(allow=("169.254.169.254",)), resolver=reach.resolve)
+    transport = HttpTransport(policy=PublicOnly(allow=("169.254.0.0/15",)), resolver=reach.resolve)
     with pytest.raises(AccessDenied):
         await transport.request("GET", url, configured=(url,), **ASKED)
     assert not reach.dialled

@@ -115,7 +115,9 @@ async def replayed(
         for event in await events(model, where(record, record.turn, failures), asked(record.model)):
             assembly.feed(event)
     except (ModelError, AccessDenied, CredentialNotFound) as error:
-        return record.model_copy(update={"failure": failed(error), "usage": None, "cost": None})
+        figures = {name: getattr(error, name, None) for name in ("usage", "cost")}
+        begun = isinstance(error, ModelError) and error.begun
+        return record.model_copy(update={"failure": failed(error), "begun": begun, **figures})
     return record.model_copy(update=told(assembly.finish(), record))
 
 
@@ -333,7 +335,7 @@ async def test_a_log_of_several_providers_is_answered_by_each_of_them() -> None:
     log.asks().says("Ho.")
     model = FakeModel.from_log(log.records)
     assert [model.provider_of(name) for name in ("b", MODEL, "c")] == ["other", "test", "other"]
-    assert FakeModel.from_log([]).provider == FakeModel().provider_of("any") == "fake"
+    assert FakeModel.from_log(begun().records).provider == FakeModel().provider_of("any") == "fake"
 
 
 @pytest.mark.parametrize(
@@ -379,8 +381,21 @@ def test_an_erased_call_cannot_be_played() -> None:
         FakeModel.from_log(erased(two_turns()))
 
 
-async def test_an_empty_log_has_no_calls() -> None:
-    model = FakeModel.from_log([])
-    model.assert_exhausted()
-    with pytest.raises(LogMismatch):
-        await text(model)
+async def test_a_log_without_a_call_has_none() -> None:
+    FakeModel.from_log(begun().records).assert_exhausted()
+
+
+@pytest.mark.parametrize(
+    ("log", "error", "says"),
+    [
+        pytest.param("run_x", TypeError, "is a str; give the records of a Run", id="an id"),
+        pytest.param({"run_x": []}, TypeError, "is a dict; give the records", id="several logs"),
+        pytest.param([b"{}"], TypeError, "holds a bytes; give the records", id="what is stored"),
+        pytest.param([], ValueError, "is empty; give the records", id="nothing"),
+    ],
+)
+def test_what_is_no_log_is_refused_with_a_cure(log: Any, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=f"records {says}"):
+        FakeModel.from_log(log)
+    with pytest.raises(error, match=f"run_child {says}"):
+        FakeModel.from_log(begun().records, children={"run_child": log})

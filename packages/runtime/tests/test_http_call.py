@@ -15,10 +15,11 @@ from pydantic import SecretStr
 from packages.runtime.tests.http_scenes import ANN, START, Calls, context_in, http_tool, runtime_of
 from psych_runtime.egress.transport import HttpTransport
 from psych_runtime.secrets.in_memory import InMemorySecretResolver
+from psych_runtime.secrets.masks import NO_MASKS
 from psych_runtime.testing.http_stub import HttpStub, Raw, Reply
 from psych_runtime.tools.context import ToolContext
 from psych_runtime.tools.convert import Converted
-from psych_runtime.tools.failures import CallFailed, EndUnseen
+from psych_runtime.tools.failures import CallFailed, EndUnseen, told_failure_of
 from psych_runtime.tools.http.endpoint import HttpEndpoint
 from psych_runtime.tools.output import File
 from psych_runtime.tools.problem import Problem
@@ -223,7 +224,9 @@ async def test_a_connection_that_is_reset_behind_the_request(
     assert isinstance(error, EndUnseen) is (method == "POST")
     found = failure(error)
     assert (found.kind, found.transient) == ("http_error", True)
-    assert "it may have been delivered" in found.message
+    assert "The request may have been delivered" in found.message
+    assert "127.0.0.1" not in found.message
+    assert stub.url in str(told_failure_of(error, NO_MASKS).traceback)
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
@@ -235,7 +238,10 @@ async def test_what_was_never_sent_is_tried_again_by_any_method(method: str) -> 
     assert not isinstance(error, EndUnseen)
     found = failure(error)
     assert (found.kind, found.transient) == ("http_error", True)
-    assert "nothing was sent" in found.message
+    assert "The tool's server could not be reached: Connection refused after " in found.message
+    assert "Nothing was sent" in found.message
+    assert "127.0.0.1" not in found.message
+    assert "http://127.0.0.1" in str(told_failure_of(error, NO_MASKS).traceback)
     assert len(calls.clock.slept) == 2
 
 
@@ -319,8 +325,13 @@ async def test_a_resolver_that_fails_is_told_without_its_words(
 async def test_a_secret_that_no_header_carries_is_not_shown(stub: HttpStub) -> None:
     runtime = runtime_of(secrets=InMemorySecretResolver({("acme", "crm"): "s3cret\nvalue"}))
     error = await Calls(http_tool(stub, credential="crm"), context_in(runtime)).error()
-    assert isinstance(error, ValueError)
-    assert "s3cret" not in str(error)
+    found = failure(error)
+    assert (found.kind, found.transient) == ("credential_not_found", False)
+    assert "'crm', which the tool needs, cannot be sent: it holds CR, LF" in found.message
+    assert "Tell the user" in found.message
+    told = told_failure_of(error, NO_MASKS)
+    assert not [word for word in ("s3cret", "127.0.0.1", "https://") if word in told.message]
+    assert "s3cret" not in str(told.traceback)
     assert stub.requests == ()
 
 

@@ -84,6 +84,12 @@ def test_what_is_left_is_the_body_of_a_method_that_has_one(method: str) -> None:
     assert found.body == b'{"a":null,"b":{"c":[null,1]}}'
 
 
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
+def test_what_the_url_has_a_place_for_is_not_in_the_query_once_more(method: str) -> None:
+    found = request(tool("/a/{x}?k={y}", method, query=["x", "y", "z"]), x=1, y=2, z=3)
+    assert (found.url, found.body) == (f"{API}/a/1?k=2&z=3", None)
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
 def test_with_nothing_left_there_is_no_body(method: str) -> None:
     found = request(tool("/a", method, query=["x"]), x=1)

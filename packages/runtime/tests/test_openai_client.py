@@ -45,6 +45,10 @@ OF_ONE: dict[str, Any] = {"base_url": URL}
             {"api_key": "k", "credential": "c", "secrets": Vault()}, "give one of them", id="two keys"
         ),
         pytest.param({"credential": "c"}, "give secrets= as well", id="a name that nobody resolves"),
+        pytest.param({"secrets": Vault()}, "nothing: give credential=", id="a vault without a name"),
+        pytest.param(
+            {"api_key": "k", "secrets": Vault()}, "asked for nothing", id="a vault beside a fixed key"
+        ),
         pytest.param({"credential": "", "secrets": Vault()}, "credential is empty", id="an empty name"),
         pytest.param(
             {"headers": {"a b": "x"}}, "'a b' is no name of a header", id="a name that is no header"

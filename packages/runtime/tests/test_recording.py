@@ -228,6 +228,11 @@ FULL_ERROR = ModelError(
     request_id="r",
     provider="p",
     model="m",
+    begun=True,
+    usage=Usage(input=3, output=1, cache_read=2),
+    cost=Cost(amount=Decimal("0.10"), source="provider"),
+    served_model="m-1",
+    service_tier="flex",
 )
 
 

@@ -9,11 +9,14 @@ import sys
 import textwrap
 from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from packages.runtime.tests.model_calls import context, request
-from psych_runtime.testing.recording import RecordingUnreadable, ReplayClient
+from psych_runtime.testing.model_json import error_json
+from psych_runtime.testing.recording import RecordingClient, RecordingUnreadable, ReplayClient
+from psych_runtime_core.errors import RequestFailed
 from psych_runtime_core.messages import FinishReason
 from psych_runtime_core.ports.model import StreamDone, TextDelta
 
@@ -82,6 +85,35 @@ def test_what_cannot_be_read_is_named_by_its_line(path: Path, written: bytes, li
 
 
 # It records calls for ever, and says so once it has begun.
+class Refused(Exception):
+    status_code = 403
+
+
+UNSENT = RequestFailed("https://host", "connect", "refused", sent=False)
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind", "told"),
+    [
+        pytest.param(Refused("no"), "auth", {"status": 403}, id="a status"),
+        pytest.param(UNSENT, "transient", {"begun": False}, id="nothing was sent"),
+        pytest.param(KeyError("choices"), "permanent", {}, id="neither"),
+    ],
+)
+def test_a_raw_error_is_kept_as_what_it_says_of_an_answer(
+    raw: Exception, kind: str, told: dict[str, object]
+) -> None:
+    message = f"{type(raw).__name__}: {raw}"
+    assert error_json(raw) == {"type": "model_error", "kind": kind, "message": message, **told}
+
+
+def test_what_is_no_client_is_refused_before_a_file_is_made(path: Path) -> None:
+    model: Any = "gpt"
+    with pytest.raises(TypeError, match=r"the model is a str without stream, .*; give a ModelClient"):
+        RecordingClient(model, path)
+    assert not path.exists()
+
+
 RECORDER = """
     import asyncio, sys
     from contextlib import aclosing

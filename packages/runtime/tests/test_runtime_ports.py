@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 
 from psych_runtime import (
+    AllowAll,
     InMemoryBlobStore,
     InMemoryStore,
     Runtime,
     Scope,
+    StaticPriceTable,
     SystemClock,
     ToolRegistry,
     scoped,
@@ -20,17 +22,65 @@ def ports(**given: Any) -> dict[str, Any]:
     return {"store": InMemoryStore(), "model": FakeModel(), "registry": ToolRegistry(), **given}
 
 
+class Awaited(FakeModel):
+    async def stream(self, request: Any, context: Any) -> Any:  # type: ignore[override]  # the mistake
+        raise AssertionError(request, context)
+
+
+class Unnamed:
+    def price_for(self, model: str, **asked: Any) -> None:
+        raise AssertionError(model, asked)
+
+
+class Slow:
+    catalog = None
+
+    async def price_for(self, model: str, **asked: Any) -> None:
+        raise AssertionError(model, asked)
+
+
+class Unread(Unnamed):
+    """Prices whose catalog is dear to read."""
+
+    @property
+    def catalog(self) -> str:
+        raise AssertionError
+
+
 @pytest.mark.parametrize(
     ("given", "cure"),
     [
         ({"store": None}, "async with open_store"),
         ({"store": "sqlite:///x.db"}, "async with open_store"),
-        ({"model": "gpt-4o"}, "give a ModelClient"),
+        ({"model": "gpt-4o"}, "a str without stream, provider, .*give a ModelClient"),
+        ({"model": FakeModel}, r"give an instance: FakeModel\("),
+        ({"model": Awaited()}, "an? Awaited whose stream gives a coroutine; yield its events"),
         ({"registry": []}, "give a ToolRegistry"),
         ({"policy": object()}, "give a Policy"),
         ({"blobs": {}}, "give a BlobStore"),
+        ({"store": InMemoryStore}, "the class InMemoryStore; open one"),
+        ({"policy": AllowAll}, "the class AllowAll; give a Policy"),
+        ({"prices": {"gpt-4o": 1}}, "a dict without price_for, catalog; give a PriceResolver"),
+        ({"prices": Unnamed()}, "an? Unnamed without catalog; give a PriceResolver"),
+        ({"prices": StaticPriceTable}, r"the class StaticPriceTable; give an instance: StaticPriceTable\("),
+        ({"prices": Slow()}, "an? Slow whose price_for is async; write def price_for"),
     ],
-    ids=["no store", "a url", "a name of a model", "a list", "no policy", "no blobs"],
+    ids=[
+        "no store",
+        "a url",
+        "a name of a model",
+        "a class",
+        "a coroutine",
+        "a list",
+        "no policy",
+        "no blobs",
+        "a class of stores",
+        "a class of policies",
+        "a dict of prices",
+        "prices without a name",
+        "a class of prices",
+        "prices that take time",
+    ],
 )
 def test_a_port_of_the_wrong_shape_is_refused_with_a_cure(given: dict[str, Any], cure: str) -> None:
     with pytest.raises(TypeError, match=cure):
@@ -55,5 +105,5 @@ def test_blobs_are_those_of_the_store_unless_others_are_given() -> None:
 
 
 def test_ports_of_the_right_shape_are_taken() -> None:
-    given = ports()
+    given = ports(prices=Unread())
     assert Runtime(**given).store is given["store"]

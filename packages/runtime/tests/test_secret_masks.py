@@ -23,6 +23,7 @@ from psych_runtime_core.records.facts import ToolFailure
 from psych_runtime_core.scope import Scope
 
 SECRET = "s3cret-value"
+SHOWN = ["[secret:crm]", "[secret:crm] (2)", "[secret:crm] (3)", "a"]
 MASKS = Masks({SECRET: "crm", "12345678": "pin", "s3cret-value-long": "long", "seven77": "short"})
 
 
@@ -58,6 +59,37 @@ def test_a_value_is_masked_wherever_a_secret_stands(value: Any, masked: Any) -> 
     converted = convert(value, MASKS)
     assert isinstance(converted, Converted)
     assert (converted.value, converted.encoded) == (masked, encode_json(masked))
+
+
+@pytest.mark.parametrize(
+    ("value", "masked"),
+    [
+        pytest.param(
+            {SECRET: 1, SECRET.upper(): 2, SECRET.title(): 3},
+            {"[secret:crm]": 1, "[secret:crm] (2)": 2, "[secret:crm] (3)": 3},
+            id="one secret in several spellings",
+        ),
+        pytest.param(
+            {SECRET: 1, "[secret:crm] (2)": 2, SECRET.upper(): 3, "[secret:crm]": 4, "a": 5},
+            {"[secret:crm] (3)": 1, "[secret:crm] (2)": 2, "[secret:crm] (4)": 3, "[secret:crm]": 4, "a": 5},
+            id="beside names that look like masks",
+        ),
+        pytest.param(
+            [{"a": {SECRET: 1}, "b": {SECRET: 2}}],
+            [{"a": {"[secret:crm]": 1}, "b": {"[secret:crm]": 2}}],
+            id="each in an object of its own",
+        ),
+    ],
+)
+def test_no_member_is_lost_where_names_are_masked_alike(value: Any, masked: Any) -> None:
+    assert MASKS.json(freeze(value)) == masked
+
+
+@given(st.dictionaries(st.sampled_from([SECRET, SECRET.upper(), SECRET.title(), *SHOWN]), st.integers()))
+def test_a_masked_value_has_as_many_members_as_there_were(value: dict[str, int]) -> None:
+    masked: Any = MASKS.json(freeze(value))
+    assert sorted(masked.values()) == sorted(value.values())
+    assert all(masked[name] == value[name] for name in SHOWN if name in value)
 
 
 def test_a_file_is_masked_in_name_and_bytes() -> None:

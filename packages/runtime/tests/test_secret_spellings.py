@@ -20,7 +20,7 @@ from psych_runtime.secrets.masks import Masks
 from psych_runtime.secrets.spellings import Spellings
 from psych_runtime.tools.context import secrets_of
 
-SECRET = 'sk/live+12"34\\56<é€😀&>\t=='
+SECRET = "sk/live'+12\"34\\56<é€😀&>\t=="
 KEY = "sk/live+12345678=="
 ERRORS = CallErrors(provider="p", model="m", secrets=(KEY,))
 Spell = Callable[[str], str]
@@ -41,6 +41,20 @@ def bytewise(text: str) -> str:
     return "".join(f"\\x{byte:02x}" for byte in text.encode())
 
 
+def octal(text: str) -> str:
+    """Each byte as Git, C and shells show those that are no ASCII."""
+    return "".join(f"\\{byte:03o}" for byte in text.encode())
+
+
+def in_braces(text: str) -> str:
+    return "".join(f"\\u{{{ord(char):x}}}" for char in text)
+
+
+def between(quote: str) -> Spell:
+    """What stands between such quotes where one that is meant is doubled."""
+    return lambda text: text.replace(quote, 2 * quote)
+
+
 SPELLINGS: dict[str, Spell] = {
     "as it is": str,
     "in capitals": lambda text: text.upper() if len(text.upper()) == len(text) else text,
@@ -57,12 +71,23 @@ SPELLINGS: dict[str, Spell] = {
     "in a URL in a URL": lambda text: quote(quote(text, safe=""), safe=""),
     "in a URL in JSON": lambda text: escapes(quote(text, safe="")),
     "in HTML": html.escape,
+    "in HTML, without semicolons": lambda text: html.escape(text).replace(";", ""),
     "in HTML, by number": lambda text: "".join(f"&#{ord(char)};" for char in text),
     "in HTML, in hexadecimal": lambda text: "".join(f"&#x{ord(char):X};" for char in text),
     "in HTML in JSON": lambda text: json.dumps(html.escape(text))[1:-1],
     "in the repr of bytes": lambda text: repr(text.encode())[2:-1],
     "in the repr of bytes, each character": bytewise,
     "in the repr of bytes, in JSON": lambda text: json.dumps(bytewise(text))[1:-1],
+    "in octal bytes": octal,
+    "in octal bytes, in JSON": lambda text: json.dumps(octal(text))[1:-1],
+    "in braces": in_braces,
+    "in braces, in Perl": lambda text: in_braces(text).upper().replace("\\U", "\\x"),
+    "in CSV": between('"'),
+    "in SQL and YAML": between("'"),
+    "in CSV that lies in CSV": lambda text: between('"')(between('"')(text)),
+    "in CSV that lies in JSON": lambda text: json.dumps(between('"')(text))[1:-1],
+    "in JSON that lies in CSV": lambda text: between('"')(json.dumps(text)[1:-1]),
+    "in SQL that lies in HTML": lambda text: html.escape(between("'")(text)),
     "as Latin-1, by number": lambda text: "".join(f"\\x{ord(c):02X}" if ord(c) < 256 else c for c in text),
 }
 
@@ -101,6 +126,8 @@ SPELL_ONE: list[Spell] = [
     escapes,
     percents,
     bytewise,
+    octal,
+    in_braces,
     lambda char: f"&#{ord(char)};",
     lambda char: json.dumps(char, ensure_ascii=False)[1:-1],
 ]
@@ -121,8 +148,14 @@ def for_go(text: str) -> str:
     return json.dumps(text)[1:-1].replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-WIRES: list[Spell] = [quote, html.escape, for_go, lambda text: json.dumps(text)[1:-1]]
-own_marks = st.sampled_from(["%41", "%2F", "\\n", "\\u0041", "&lt;", "&#65;", "%s", "\\", "&", '"', "/", "é"])
+WIRES: list[Spell] = [
+    *(quote, html.escape, for_go, between('"'), between("'")),
+    lambda text: json.dumps(text)[1:-1],
+]
+own_marks = st.sampled_from(
+    [*("%41", "%2F", "\\n", "\\u0041", "\\101", "\\u{41}", "&lt;", "&#65;", "&lt", "&#65", "%s"),
+     *("\\", "&", '"', '""', "'", "/", "é")]
+)  # fmt: skip
 
 
 @given(st.lists(st.sampled_from(WIRES), max_size=3), st.lists(own_marks, min_size=1, max_size=5))
@@ -167,7 +200,44 @@ def test_where_secrets_overlap_nothing_of_them_is_left(
     assert Spellings({secret: f"<{len(secret)}>" for secret in secrets}).replaced(text) == shown
 
 
-PIECES = ["\\", "%", "&", "&#", "%41", "\\u", "\\u0041", "&amp;", "%f0%9f", "a", "{}", "{} %25", "{}\\n&amp;"]
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        pytest.param("&ampsk/live&#x2B12", "&amp***&#x2B12", id="after an entity of old"),
+        pytest.param("&ltsk/live&l", "&lt***&l", id="before half of one"),
+        pytest.param("\\12sk/live\\1", "\\12***\\1", id="between halves of octal bytes"),
+        pytest.param("""''sk/live''""", """''***''""", id="between two quotes each"),
+        pytest.param("""''sk&#47live'', ''""", """''***'', ''""", id="spelled, between two quotes each"),
+    ],
+)
+def test_what_stands_around_a_secret_is_left_alone(text: str, shown: str) -> None:
+    assert Spellings({"sk/live": "***"}).replaced(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("around", "secret"),
+    [
+        pytest.param("&l{}", "t/12345", id="an entity of old"),
+        pytest.param("&#3{}", "8912/345", id="a number"),
+        pytest.param("&{}", "#987654/1", id="a whole number"),
+        pytest.param("\\1{}", "01/12345", id="an octal byte"),
+        pytest.param("\\u{{4{}", "1}/12345", id="braces"),
+        pytest.param("\\{}", "x{41}/12345", id="whole braces"),
+        pytest.param("{}t", "12345/&l", id="an entity of old, behind"),
+        pytest.param("{}1", "12345/\\10", id="an octal byte, behind"),
+        pytest.param("{}1}}", "12345/\\u{4", id="braces, behind"),
+    ],
+)
+def test_a_spelling_that_takes_an_end_of_a_secret_in_hides_nothing_of_it(around: str, secret: str) -> None:
+    """The rest of the secret is spelled: as it is it stands nowhere."""
+    spelled = secret.replace("/", "%2F")
+    assert Spellings({secret: "***"}).replaced(around.format(spelled)) == around.format("***")
+
+
+PIECES = [
+    *("\\", "%", "&", "&#", "%41", "\\u", "\\u0041", "&amp;", "%f0%9f", "a", "{}", "{} %25", "{}\\n&amp;"),
+    *("&lt", "&a", "'", "''a", '\\"\\"', "\\101", "\\u{{4", "\\u{{41}}"),
+]
 
 
 @pytest.mark.parametrize("piece", PIECES)

@@ -165,6 +165,18 @@ def test_trees_that_may_go_are_found_by_when_they_ended(driver: Recorder, condit
     assert walk == ["SEARCH psych_run USING INDEX psych_run_settled (settled_at<?)"]
 
 
+def test_a_tree_is_looked_at_by_itself_however_many_runs_its_tenant_has(driver: Recorder) -> None:
+    run(OPERATIONS.trees.that_are_over(driver, RunQuery(run_ids=frozenset({RunId("run_000")})), None))
+    run(OPERATIONS.trees.remove(driver, [], [RunId("run_000")], START))
+    steps = [step for plan in driver.plans() for step in plan]
+    of_tree = [step for step in steps if step.startswith(("SEARCH member", "SEARCH other", "SEARCH heir"))]
+    assert {step.partition(" USING ")[2] for step in of_tree} == {
+        "INDEX psych_run_root (root_run_id=?)",
+        "INDEX psych_run_continues (continues_run_id=?)",
+    }
+    assert not [step for step in steps if "psych_run_tenant" in step]
+
+
 def test_statistics_and_caps_are_counted_at_their_index(driver: Recorder) -> None:
     run(OPERATIONS.stats.of(driver, None, 20, START))
     run(OPERATIONS.stats.of(driver, "acme", 20, START))

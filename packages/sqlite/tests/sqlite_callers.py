@@ -16,19 +16,17 @@ T = TypeVar("T")
 
 
 class Caller:
-    """A connection of the caller's; `given` is what `within` is given."""
+    """A connection of the caller's; `given` is what `within` is given, `own` what writes and commits."""
 
     def __init__(self, store: SQLiteStore, path: Path, given: Any, connection: Any) -> None:
-        self._store, self._path, self.given, self._connection = store, path, given, connection
+        self._store, self._path, self.given, self.own = store, path, given, connection
 
     @property
     def store(self) -> Store:
         return self._store.within(self.given)
 
     async def write(self, row: str) -> None:
-        execute: Callable[..., object] = getattr(
-            self._connection, "exec_driver_sql", self._connection.execute
-        )
+        execute: Callable[..., object] = getattr(self.own, "exec_driver_sql", self.own.execute)
         execute("INSERT INTO orders VALUES (?)", (row,))
 
     async def rows(self) -> Sequence[str]:
@@ -36,10 +34,10 @@ class Caller:
             return [name for (name,) in connection.execute("SELECT name FROM orders ORDER BY rowid")]
 
     async def commit(self) -> None:
-        self._connection.commit()
+        self.own.commit()
 
     async def roll_back(self) -> None:
-        self._connection.rollback()
+        self.own.rollback()
 
 
 Connect: TypeAlias = "Callable[[Path], tuple[Any, Any]]"

@@ -79,7 +79,7 @@ def foreign(path: Path) -> Path:
 async def test_a_file_that_is_none_of_sqlite_is_a_warning(foreign: Path) -> None:
     found = await check(foreign)
     assert found.schema == "none"
-    assert "is damaged" in found.about("open")[0]
+    assert "is no SQLite database" in found.about("open")[0]
 
 
 async def test_a_changed_migration_is_a_warning(path: Path) -> None:

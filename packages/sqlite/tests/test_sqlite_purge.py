@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from psych_runtime.testing.clock import FakeClock
+from psych_runtime_contract.store.endings import over, store_all
 from psych_runtime_contract.store.scenes import RUN, admission, admit, claim, settle
 from psych_runtime_core.errors import RunNotFound
 from psych_runtime_core.ids import RunId
@@ -295,18 +296,29 @@ async def test_two_purges_at_once_take_each_run_once(store: SQLiteStore, path: P
     assert count(path, "psych_run", "psych_entry", "psych_mark") == [0, 0, 0]
 
 
-async def test_a_tree_that_somebody_went_on_from_meanwhile_stays(
-    store: SQLiteStore, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("place", "meanwhile"),
+    [
+        pytest.param({}, admission("run_b", continues_run_id=RUN), id="an heir"),
+        pytest.param(
+            {"parent_run_id": "run_b", "root_run_id": "run_b", "delegation_depth": 1},
+            over("run_b"),
+            id="its root",
+        ),
+    ],
+)
+async def test_a_tree_to_which_somebody_came_meanwhile_stays(
+    store: SQLiteStore, monkeypatch: pytest.MonkeyPatch, place: dict[str, Any], meanwhile: Admit
 ) -> None:
-    await admit(store)
+    await admit(store, **place)
     await settle(store)
     write = FileAccess.write
 
     async def late(self: FileAccess, operation: str, work: Any, size: int = 0) -> Any:
         monkeypatch.setattr(FileAccess, "write", write)
-        await admit(store, "run_b", continues_run_id=RUN)
+        await store_all(store, meanwhile)
         return await write(self, operation, work, size)
 
     monkeypatch.setattr(FileAccess, "write", late)
-    assert await store.purge(ALL) == ()
+    assert await store.purge(RunQuery(run_ids=frozenset({RunId(RUN)}))) == ()
     assert (await store.get_run(RUN)).run_id == RUN

@@ -40,8 +40,8 @@ class PsychProjectStore:
 
     def __init__(self, kept: InMemoryStore, *, read_only: bool = False) -> None:
         self._kept, self._read_only, self.codec, self.clock = kept, read_only, kept.codec, kept.clock
-        # What a store may do without, beside waking those who watch: small values, and live text.
-        self.kv, self.live = None, NoLive()
+        # What a store may do without, beside waking those who watch: small values, live text, and blobs.
+        self.kv, self.live, self.blobs = None, NoLive(), None
 
     @property
     def _ours(self) -> InMemoryStore:
@@ -124,7 +124,7 @@ class PsychProjectStore:
         return await (self._kept if dry_run else self._ours).purge(query, dry_run=dry_run)
 
     async def erase(self, query: RunQuery) -> int:
-        """Out of settled headers goes what they say of a person; the logs stay, and still verify."""
+        """Out of all settled headers that match, past any `limit`, goes what they say of a person."""
         return await self._ours.erase(query)
 
     async def stats(self, *, tenant: str | None = None, top: int = 20) -> StoreStats:

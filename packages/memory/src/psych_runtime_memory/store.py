@@ -168,7 +168,7 @@ class InMemoryStore:
             durability="none: what is stored ends with this process",
             clock_offset_seconds=0.0,
             latency_seconds=latency,
-            warnings=("durability: all Runs are lost when this process ends; use SQLiteStore to keep them",),
+            warnings=("durability: all Runs are lost when this process ends; a store on disk keeps them",),
         )
 
     async def migrate(self, phase: Literal["pre", "post"] = "pre", *, plan: bool = False) -> MigrationReport:

@@ -5,23 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.queries import RunQuery
 from psych_runtime_core.ports.runs import RunHeader
+from psych_runtime_core.ports.trees import from_the_leaves
 from psych_runtime_memory.shelves import Shelves
 
 
 def purgeable(shelves: Shelves, query: RunQuery) -> tuple[RunHeader, ...]:
-    """The Runs of up to `query.limit` trees whose root matches, of each children first and the root last."""
-    trees = (_tree(shelves, root) for root in shelves.matching(query) if root.run_id == root.root_run_id)
-    settled = (tree for tree in trees if _is_over(shelves, tree))
+    """The Runs of up to `query.limit` trees that are meant, of each children first."""
+    settled = (tree for tree in _meant(shelves, query) if _is_over(shelves, tree))
     return tuple(header for tree in islice(settled, query.limit) for header in tree)
 
 
-def _tree(shelves: Shelves, root: RunHeader) -> list[RunHeader]:
+def _meant(shelves: Shelves, query: RunQuery) -> Iterator[list[RunHeader]]:
+    """The trees whose last Run matches: the root, or what stands for it."""
+    trees: dict[tuple[str, RunId], list[RunHeader]] = {}
+    for header in shelves.matching(query):
+        place = header.scope.tenant, header.root_run_id
+        if place not in trees:
+            trees[place] = _tree(shelves, *place)
+        if trees[place][-1] is header:
+            yield trees[place]
+
+
+def _tree(shelves: Shelves, tenant: str, root: RunId) -> list[RunHeader]:
     """Of its tenant, whatever a Run of another says of itself."""
-    tree, tenant = shelves.on("root_run_id", root.run_id), root.scope.tenant
-    members = (header for header in tree if header.scope.tenant == tenant)
-    return sorted(members, key=lambda header: (header is root, -header.delegation_depth, header.run_id))
+    return from_the_leaves(each for each in shelves.on("root_run_id", root) if each.scope.tenant == tenant)
 
 
 def _is_over(shelves: Shelves, tree: list[RunHeader]) -> bool:

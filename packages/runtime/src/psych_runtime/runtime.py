@@ -7,7 +7,9 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Self, get_args
 
+from psych_runtime.model.askable import fault_of_client
 from psych_runtime.model.clients import the_transport
+from psych_runtime.model.prices.askable import fault_of_prices
 from psych_runtime.model.prices.genai import DEFAULT_PRICES
 from psych_runtime.tools.permits import Permits
 from psych_runtime.tools.registry import ToolRegistry
@@ -113,19 +115,23 @@ def _check_ports(runtime: Runtime) -> None:
     """Raise `TypeError` for a port of the wrong shape, before any Run meets it."""
     needs = {
         "store": ("commit claim changes", "open one: async with open_store(URL) as store"),
-        "model": ("stream provider capabilities known_models", "give a ModelClient"),
         "registry": ("require names", "give a ToolRegistry"),
         "policy": ("allow_run allow_tool permitted_tools", "give a Policy; AllowAll is the base to subclass"),
     }
     optional = {
         "secrets": ("resolve", "give a SecretResolver, such as InMemorySecretResolver"),
-        "prices": ("price_for", "give a PriceResolver, such as StaticPriceTable"),
         "blobs": ("put get open head delete list delete_run", "give a BlobStore, or leave it out"),
         "transport": ("request stream", "give an HttpTransport"),
     }
     given = {name: need for name, need in optional.items() if getattr(runtime, name) is not None}
     for name, (attributes, cure) in (needs | given).items():
         port = getattr(runtime, name)
+        if isinstance(port, type):
+            raise TypeError(f"{name} is the class {port.__name__}; {cure}")
         absent = [attribute for attribute in attributes.split() if not hasattr(port, attribute)]
         if absent:
             raise TypeError(f"{name} is a {type(port).__name__} without {', '.join(absent)}; {cure}")
+    if fault := fault_of_client(runtime.model):
+        raise TypeError(f"model is {fault}")
+    if runtime.prices is not None and (fault := fault_of_prices(runtime.prices)):
+        raise TypeError(f"prices is {fault}")

@@ -14,7 +14,10 @@ T = TypeVar("T")
 
 
 class NoVerdict(Exception):
-    """The code raised, took too long, or gave what is no verdict; its error is the cause."""
+    """The code raised, took too long, or gave what is no verdict; its error is the cause.
+
+    Its text ends a sentence about whoever was asked.
+    """
 
 
 async def verdict_of(ask: Callable[[], Awaitable[object]], fits: Callable[[object], T], seconds: float) -> T:
@@ -22,6 +25,7 @@ async def verdict_of(ask: Callable[[], Awaitable[object]], fits: Callable[[objec
 
     A cancellation of this very task passes; one that the code made itself is a failure of it.
     """
+    time = anyio.CancelScope()
     try:
         with anyio.fail_after(seconds) as time:
             verdict = fits(await ask())
@@ -31,7 +35,8 @@ async def verdict_of(ask: Callable[[], Awaitable[object]], fits: Callable[[objec
     except BaseException as error:
         if is_cancellation(error):
             raise
-        raise NoVerdict from error
+        what = f"gave no answer within {seconds:g} s" if time.cancel_called else "failed"
+        raise NoVerdict(what) from error
 
 
 def is_cancellation(error: BaseException) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from psych_runtime_core.clock import Clock
 from psych_runtime_core.ids import RunId
@@ -14,7 +14,7 @@ from psych_runtime_sql.marks import Mark
 from psych_runtime_sql.operations import Operations
 from psych_runtime_sql.parts import a_part
 from psych_runtime_sql.sweeps import SLICE_BYTES
-from psych_runtime_sql.trees import Tree
+from psych_runtime_sql.trees import Tree, tree_of
 from psych_runtime_sql.walks import Place
 
 REMOVED_AT_ONCE = 1_000
@@ -33,16 +33,19 @@ class Purge:
         """Finish what was cut short, then remove up to `query.limit` trees; the headers that went."""
         await self.finish(await self._unfinished())
         doomed, gone = await self.doomed(query), set[str]()
+        # Of each tree the last Run is its top.
+        tops = {tree_of(header): header.run_id for header in doomed}
         for start in range(0, len(doomed), REMOVED_AT_ONCE):
+            part = doomed[start : start + REMOVED_AT_ONCE]
             with a_part(others_done=bool(gone)):
-                marks = await self._remove(doomed[start : start + REMOVED_AT_ONCE])
+                marks = await self._remove(part, {tops[tree_of(header)] for header in part})
             gone |= {mark.id for mark in marks}
             with a_part():
                 await self.finish(marks)
         return tuple(header for header in doomed if header.run_id in gone)
 
     async def doomed(self, query: RunQuery) -> list[RunHeader]:
-        """What a purge would remove: each tree's children first, its root last."""
+        """What a purge would remove: each tree's children first, its top last."""
         trees, behind = await self._look(query, None)
         while behind is not None and len(trees) < query.limit:
             more, behind = await self._look(query, behind)
@@ -76,10 +79,10 @@ class Purge:
             "purge", lambda driver: self._trees.that_are_over(driver, query, behind)
         )
 
-    async def _remove(self, runs: Sequence[RunHeader]) -> Sequence[Mark]:
+    async def _remove(self, runs: Sequence[RunHeader], tops: Iterable[RunId]) -> Sequence[Mark]:
         return await self._access.write(
             "purge",
-            lambda driver: self._trees.remove(driver, runs, self._clock.now()),
+            lambda driver: self._trees.remove(driver, runs, tops, self._clock.now()),
             len(runs) * HEADER_BYTES,
         )
 

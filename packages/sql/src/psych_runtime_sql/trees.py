@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Dialect, and_, delete, exists, false, null, select, true, update
+from sqlalchemy import (
+    ColumnElement,
+    Dialect,
+    FromClause,
+    and_,
+    delete,
+    exists,
+    false,
+    null,
+    or_,
+    select,
+    true,
+    tuple_,
+    update,
+)
 
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.queries import RunQuery
@@ -24,7 +38,7 @@ from psych_runtime_sql.tables import IS_SETTLED, RUN
 from psych_runtime_sql.walks import Place, newest_first, oldest_settled
 
 Tree = list[RunHeader]
-"""All Runs of a tree: children before their parents, the root last."""
+"""All Runs of a tree: children before their parents, and last the root, or what stands for it."""
 
 SCRUBBED_AT_ONCE = 1_000
 
@@ -35,7 +49,7 @@ class Trees:
     def __init__(self, admissions: Admissions, marks: Marks, finder: Finder, dialect: Dialect) -> None:
         self._admissions, self._marks, self._finder = admissions, marks, finder
         named = RUN.c.run_id.in_(members("run_ids"))
-        self._over = compiled(select(RUN.c.run_id).where(named, *_tree_is_over()), dialect)
+        self._over = compiled(select(*_PLACE).where(named, _is_top(), *_tree_is_over()), dialect)
         self._delete = compiled(delete(RUN).where(named).returning(RUN.c.run_id), dialect)
         self._trees = compiled(_trees(), dialect)
         self._scrub = compiled(_scrub().where(named), dialect)
@@ -43,23 +57,24 @@ class Trees:
     async def that_are_over(
         self, driver: Driver, query: RunQuery, behind: Place | None
     ) -> tuple[list[Tree], Place | None]:
-        """The next trees that may go and whose root matches; where to look on, None at the end."""
-        is_root = RUN.c.run_id == RUN.c.root_run_id
-        search = search_of(query, oldest_settled(query), is_root, *_tree_is_over())
-        found = await self._finder.look(driver, search, (RUN.c.run_id,), behind)
-        trees: dict[str, Tree] = {row[0]: [] for row in found.rows}
-        for row in await self._trees.fetch(driver, {"roots": json_array(trees)}):
+        """The next trees that may go and whose top matches; where to look on, None at the end."""
+        search = search_of(query, oldest_settled(query), _is_top(), *_tree_is_over())
+        found = await self._finder.look(driver, search, (*_PLACE, RUN.c.run_id), behind)
+        trees: dict[tuple[str, str], Tree] = {(row[0], row[1]): [] for row in found.rows}
+        for row in await self._trees.fetch(driver, {"tops": json_array(row[2] for row in found.rows)}):
             header = header_of(row)
-            trees[header.root_run_id].append(header)
+            trees[tree_of(header)].append(header)
         return list(trees.values()), found.behind
 
     async def remove(
-        self, driver: Driver, runs: Sequence[RunHeader], now: datetime
+        self, driver: Driver, runs: Sequence[RunHeader], tops: Iterable[RunId], now: datetime
     ) -> Outcome[tuple[Mark, ...]]:
-        """Make Runs invisible, but for trees that somebody went on from since they were seen; their marks."""
-        roots = json_array({header.root_run_id for header in runs})
-        over = {root for (root,) in await self._over.fetch(driver, {"run_ids": roots})}
-        run_ids = [header.run_id for header in runs if header.root_run_id in over]
+        """Make Runs of these tops invisible; their marks.
+
+        A tree stays that somebody went on from since it was seen, and one whose root came meanwhile.
+        """
+        over = {*map(tuple, await self._over.fetch(driver, {"run_ids": json_array(tops)}))}
+        run_ids = [header.run_id for header in runs if tree_of(header) in over]
         await self._marks.put_purge(driver, run_ids, now)
         await self._admissions.let_go(driver, run_ids, now)
         gone = {run_id for (run_id,) in await self._delete.fetch(driver, {"run_ids": json_array(run_ids)})}
@@ -79,11 +94,35 @@ class Trees:
         return Outcome(len(rows))
 
 
+def tree_of(header: RunHeader) -> tuple[str, str]:
+    """Which tree it is of. None holds a Run of another tenant."""
+    return header.scope.tenant, header.root_run_id
+
+
+_PLACE = (RUN.c.tenant, RUN.c.root_run_id)
+
+
+def _is_top() -> ColumnElement[bool]:
+    """It is a root or, where none is stored, the first by id of those that stand nearest to it."""
+    root, other = RUN.alias("root"), RUN.alias("other")
+    of_tree = and_(other.c.root_run_id == RUN.c.root_run_id, _of_tenant(other))
+    stored = and_(
+        root.c.run_id == RUN.c.root_run_id,
+        root.c.root_run_id == RUN.c.root_run_id,
+        _of_tenant(root),
+    )
+    is_before = tuple_(other.c.delegation_depth, other.c.run_id) < tuple_(
+        RUN.c.delegation_depth, RUN.c.run_id
+    )
+    is_nearest = and_(~exists().where(stored), ~exists().where(of_tree, is_before))
+    return or_(RUN.c.run_id == RUN.c.root_run_id, is_nearest)
+
+
 def _tree_is_over() -> tuple[ColumnElement[bool], ...]:
-    """Of a root: all Runs of its tree are settled, and all that continue one of them."""
+    """Of a top: all Runs of its tree are settled, and all that continue one of them."""
     member, heir = RUN.alias("member"), RUN.alias("heir")
-    of_tree = and_(member.c.root_run_id == RUN.c.run_id, member.c.tenant == RUN.c.tenant)
-    continues = and_(heir.c.continues_run_id == member.c.run_id, heir.c.tenant == RUN.c.tenant)
+    of_tree = and_(member.c.root_run_id == RUN.c.root_run_id, _of_tenant(member))
+    continues = and_(heir.c.continues_run_id == member.c.run_id, _of_tenant(heir))
     return (
         IS_SETTLED,
         ~exists().where(of_tree, member.c.terminal.is_(None)),
@@ -91,12 +130,17 @@ def _tree_is_over() -> tuple[ColumnElement[bool], ...]:
     )
 
 
+def _of_tenant(other: FromClause) -> ColumnElement[bool]:
+    """Whether both are of one tenant, in words that no index answers: a tree is the narrower range."""
+    return other.c.tenant.concat("") == RUN.c.tenant.concat("")
+
+
 def _trees() -> Any:
-    """The headers of whole trees, children before their parents. None holds a Run of another tenant."""
-    root = RUN.alias("root")
-    named = and_(RUN.c.root_run_id.in_(members("roots")), root.c.run_id == RUN.c.root_run_id)
-    depth = (RUN.c.run_id == RUN.c.root_run_id, RUN.c.delegation_depth.desc(), RUN.c.run_id)
-    return headers().where(named, root.c.tenant == RUN.c.tenant).order_by(*depth)
+    """The headers of whole trees, by their tops: children before their parents."""
+    top = RUN.alias("top")
+    named = and_(top.c.run_id.in_(members("tops")), RUN.c.root_run_id == top.c.root_run_id)
+    depth = (RUN.c.run_id == RUN.c.root_run_id, RUN.c.delegation_depth.desc(), RUN.c.run_id.desc())
+    return headers().where(named, _of_tenant(top)).order_by(*depth)
 
 
 def _scrub() -> Any:

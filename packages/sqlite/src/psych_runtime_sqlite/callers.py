@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from psych_runtime_core.errors import StoreError
 from psych_runtime_sql.driver import Row
@@ -25,6 +25,7 @@ else:
 T = TypeVar("T")
 
 CallersConnection: TypeAlias = sqlite3.Connection | Connection | AsyncConnection
+Work: TypeAlias = "Callable[[CallersDriver], Coroutine[Any, Any, T]]"
 
 
 @runtime_checkable
@@ -44,44 +45,49 @@ class _Raw(Protocol):
     @property
     def isolation_level(self) -> str | None: ...
 
+    row_factory: Any
+    text_factory: Any
+
 
 class Caller:
     """A connection of the caller's to the file of a store. What is done on it, it never commits."""
 
-    def __init__(self, database: Database, connection: CallersConnection) -> None:
+    def __init__(self, database: Database, connection: object) -> None:
+        """Raises `TypeError` for what is no connection."""
+        if not isinstance(connection, sqlite3.Connection | Connection | _RunsSync):
+            raise _no_connection(connection)
         self._database, self._connection = database, connection
 
-    async def run(self, operation: str, work: Callable[[CallersDriver], Coroutine[Any, Any, T]]) -> T:
-        """Do something that is whole or not at all, inside the caller's transaction. Raises `StoreError`."""
+    async def read(self, operation: str, work: Work[T]) -> T:
+        """Ask something inside the caller's transaction, or outside of any. Raises `StoreError`."""
+        return await self._run(operation, work)
 
-        def on(connection: sqlite3.Connection | Connection) -> T:
+    async def write(self, operation: str, work: Work[T]) -> T:
+        """Do something that is whole or not at all, inside the caller's transaction. Raises `StoreError`.
+
+        Where there is none one is begun.
+        """
+        return await self._run(operation, work, begins=True)
+
+    async def _run(self, operation: str, work: Work[T], *, begins: bool = False) -> T:
+        def on(connection: object) -> T:
+            if not isinstance(connection, sqlite3.Connection | Connection):
+                raise _no_connection(connection)
             driver = CallersDriver(connection)
-            try:
-                with self._whole(driver):
+            with driver.untouched_if_refused(), driver.as_we_read():
+                self._require_file(driver)
+                complete(self._database.migrator.check(driver))
+                if begins:
+                    driver.begin()
+                with driver.savepoint():
                     return complete(work(driver))
-            except (sqlite3.Error, DBAPIError) as error:
-                raise self._told(error, operation) from error
 
-        if isinstance(self._connection, sqlite3.Connection | Connection):
-            return on(self._connection)
-        assert isinstance(self._connection, _RunsSync), "nothing else is a connection here"
-        return await self._connection.run_sync(on)
-
-    @contextmanager
-    def _whole(self, driver: CallersDriver) -> Generator[None]:
-        driver.begin()
-        self._require_file(driver)
-        complete(self._database.migrator.check(driver))
-        driver.execute("SAVEPOINT psych_within")
         try:
-            yield
-        except BaseException:
-            # Of some errors SQLite rolls back all there is, and says so.
-            if driver.in_transaction:
-                driver.execute("ROLLBACK TO psych_within")
-                driver.execute("RELEASE psych_within")
-            raise
-        driver.execute("RELEASE psych_within")
+            if isinstance(self._connection, sqlite3.Connection | Connection):
+                return on(self._connection)
+            return await self._connection.run_sync(on)
+        except (sqlite3.Error, SQLAlchemyError) as error:
+            raise self._told(error, operation) from error
 
     def _require_file(self, driver: CallersDriver) -> None:
         (file,) = [row[2] for row in driver.execute("PRAGMA database_list") if row[1] == "main"]
@@ -89,7 +95,7 @@ class Caller:
         if not file or not path.exists() or not os.path.samefile(file, path):
             raise ValueError(f"this connection is to {file or 'no file'}, and the store is {path}")
 
-    def _told(self, error: sqlite3.Error | DBAPIError, operation: str) -> StoreError:
+    def _told(self, error: sqlite3.Error | SQLAlchemyError, operation: str) -> StoreError:
         cause = error.orig if isinstance(error, DBAPIError) else error
         if isinstance(cause, sqlite3.Error):
             return self._database.explain(cause, operation)
@@ -106,28 +112,56 @@ class CallersDriver:
     def __init__(self, connection: sqlite3.Connection | Connection) -> None:
         self._connection = connection
 
-    @property
-    def in_transaction(self) -> bool:
-        return self._raw.in_transaction
+    @contextmanager
+    def as_we_read(self) -> Generator[None]:
+        """Have rows and texts as they are stored: the caller may have its own idea of them."""
+        raw = self._raw
+        factories = raw.row_factory, raw.text_factory
+        raw.row_factory, raw.text_factory = None, str
+        try:
+            yield
+        finally:
+            raw.row_factory, raw.text_factory = factories
+
+    @contextmanager
+    def untouched_if_refused(self) -> Generator[None]:
+        """End a transaction of which there was none before, if what is done fails."""
+        in_transaction = self._in_transaction
+        try:
+            yield
+        except BaseException:
+            if self._in_transaction and not in_transaction:
+                self._connection.rollback()
+            raise
 
     def begin(self) -> None:
         """Be in a transaction. Raises `StoreError` where nobody would end one."""
-        self.execute("SELECT 1")
-        if self.in_transaction:
+        if self._raw.in_transaction:
             return
         if self._raw.isolation_level is None:
             raise StoreError("within(connection) needs a transaction: this connection commits each statement")
         # Python begins one before the first change, but not before the questions that lead to it.
         self.execute("BEGIN IMMEDIATE")
 
+    @contextmanager
+    def savepoint(self) -> Generator[None]:
+        """Take back what is done if it fails. Outside of a transaction it is one by itself."""
+        self.execute("SAVEPOINT psych_within")
+        try:
+            yield
+        except BaseException:
+            # Of some errors SQLite rolls back all there is, and says so.
+            if self._raw.in_transaction:
+                self.execute("ROLLBACK TO psych_within")
+                self.execute("RELEASE psych_within")
+            raise
+        self.execute("RELEASE psych_within")
+
     def execute(self, sql: str, params: Sequence[object] = ()) -> Sequence[Row]:
         if isinstance(self._connection, Connection):
             result = self._connection.exec_driver_sql(sql, tuple(params))
             return [tuple(row) for row in result] if result.returns_rows else ()
-        cursor = self._connection.cursor()
-        # The caller may have its own idea of a row.
-        cursor.row_factory = None
-        return cursor.execute(sql, params).fetchall()
+        return self._connection.execute(sql, params).fetchall()
 
     async def fetch(self, sql: str, params: Sequence[object] = ()) -> Sequence[Row]:
         return self.execute(sql, params)
@@ -139,6 +173,13 @@ class CallersDriver:
         raise StoreError("a schema is not migrated in the transaction of a caller")
 
     @property
+    def _in_transaction(self) -> bool:
+        """Whether the caller would say so: SQLAlchemy's begin before the driver's do."""
+        if isinstance(self._connection, Connection):
+            return self._connection.in_transaction()
+        return self._connection.in_transaction
+
+    @property
     def _raw(self) -> _Raw:
         """The connection of the driver beneath, of which only its state is asked."""
         raw: object = self._connection
@@ -147,3 +188,10 @@ class CallersDriver:
         if not isinstance(raw, _Raw):
             raise TypeError(f"within() takes a connection to SQLite, not one of {type(raw).__name__}")
         return raw
+
+
+def _no_connection(given: object) -> TypeError:
+    return TypeError(
+        f"within() takes a connection of sqlite3 or of SQLAlchemy, not {type(given).__name__}; an engine or a"
+        " session gives one by its connect() or connection()"
+    )

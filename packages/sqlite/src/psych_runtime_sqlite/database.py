@@ -176,7 +176,10 @@ def path_of(path: str | os.PathLike[str]) -> Path:
     name = os.fspath(path)
     if name in {"", ":memory:"} or name.startswith("file:"):
         raise ValueError(f"{name!r} is no path of a file; use InMemoryStore for a store in memory")
-    return Path(name).absolute()
+    path = Path(name).absolute()
+    if not path.name:
+        raise ValueError(f"{name!r} is a folder; name a file in it")
+    return path
 
 
 def patiently(attempt: Callable[[], T], seconds: float) -> T:

@@ -42,6 +42,8 @@ class Job(Generic[T]):
         outcome: Literal["none", "unknown"] = "unknown" if self.begun else "none"
         if not self.future.done():
             detail = f"it took longer than {seconds:g} s"
+            if not self.begun:
+                detail += "; a transaction of yours on this file that is still open may hold it up"
             self.future.set_exception(StoreUnavailable(self.operation, detail, outcome))
 
     def run(self, driver: SQLiteDriver) -> T | Exception:

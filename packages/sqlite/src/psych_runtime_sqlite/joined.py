@@ -11,6 +11,7 @@ from psych_runtime_core.clock import Clock
 from psych_runtime_core.errors import StoreError, VersionNotFound
 from psych_runtime_core.ids import RunId, VersionHash
 from psych_runtime_core.ports import checks
+from psych_runtime_core.ports.blob import BlobStore
 from psych_runtime_core.ports.kv import KeyValue
 from psych_runtime_core.ports.live import LiveChannel, NoLive
 from psych_runtime_core.ports.runs import RunHeader
@@ -58,6 +59,7 @@ class JoinedStore:
         self.clock: Clock = store.clock
         self.kv: KeyValue | None = None
         self.live: LiveChannel = NoLive()
+        self.blobs: BlobStore | None = None
 
     async def admit(self, header: RunHeader, entries: Sequence[Entry]) -> RunId:
         write = Admit(header, tuple(entries))
@@ -72,17 +74,19 @@ class JoinedStore:
             return outcome.answer[0].run_id
 
         try:
-            return await self._caller.run("admit", work)
+            return await self._caller.write("admit", work)
         except Unfinished as left:
             what = f"what is left of an earlier Run {left.mark.id} is in the way"
             raise StoreError(f"admit: {what}; await store.purge(…) takes it away") from None
 
     async def get_run(self, run_id: RunId) -> RunHeader:
-        return await self._caller.run("get_run", lambda driver: self._operations.runs.get_run(driver, run_id))
+        return await self._caller.read(
+            "get_run", lambda driver: self._operations.runs.get_run(driver, run_id)
+        )
 
     async def read(self, run_id: RunId, after: int = 0, limit: int = 1000) -> tuple[Entry, ...]:
         checks.check_read(after, limit)
-        return await self._caller.run(
+        return await self._caller.read(
             "read", lambda driver: self._operations.runs.read(driver, run_id, after, limit)
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from psych_runtime_contract.model.asked_rules import AskedRules
 from psych_runtime_contract.model.cases import ABSENT, KEY, Call, Outcome, WireCase
 from psych_runtime_contract.model.corpus_rules import CorpusRules
 from psych_runtime_contract.model.lapse import Silence
@@ -14,5 +15,5 @@ __all__ = ["ABSENT", "KEY", "Call", "ModelClientContract", "Outcome", "Silence",
 
 
 @pytest.mark.anyio
-class ModelClientContract(LawRules, SocketRules, CorpusRules):
+class ModelClientContract(LawRules, SocketRules, AskedRules, CorpusRules):
     """Judges a model client: subclass it as `Test…`, say its `wire` and make a `client`."""

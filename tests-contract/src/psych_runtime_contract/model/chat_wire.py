@@ -10,6 +10,9 @@ from psych_runtime.testing.http_stub import SeenRequest
 from psych_runtime_contract.model import chat
 from psych_runtime_contract.model.corpus import CASES
 from psych_runtime_contract.model.wires import Wire
+from psych_runtime_core.jsonvalue import Json
+
+_TOLD_ALIKE = ("model", "temperature", "top_p", "stop", "reasoning_effort", "parallel_tool_calls")
 
 
 def _says(text: str) -> tuple[bytes, ...]:
@@ -29,6 +32,24 @@ def _calls(names: tuple[str, ...]) -> tuple[bytes, ...]:
 def _asked(request: SeenRequest) -> str:
     content = request.json["messages"][-1]["content"]
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+
+
+def _tool(function: Any) -> Json:
+    return {name: function.get(name) for name in ("name", "description", "parameters")}
+
+
+def _told(body: Any) -> Mapping[str, Json]:
+    first, choice = body["messages"][0], body.get("tool_choice")
+    told: dict[str, Json] = {
+        **{name: body.get(name) for name in _TOLD_ALIKE},
+        "system": first["content"] if first["role"] in {"system", "developer"} else None,
+        "tools": [_tool(each["function"]) for each in body.get("tools", ())],
+        "tool_choice": choice["function"]["name"] if isinstance(choice, dict) else choice,
+        "output_schema": body.get("response_format", {}).get("json_schema", {}).get("schema"),
+        "max_output_tokens": body.get("max_completion_tokens", body.get("max_tokens")),
+        "options": {name: body[name] for name in ("seed",) if name in body},
+    }
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def _assistant(body: Any) -> Mapping[str, Any]:
@@ -87,6 +108,7 @@ WIRE = Wire(
     calls=_calls,
     failure=chat.answered(chat.failure("busy"), 503, {**chat.JSON, "retry-after": "7"}),
     asked=_asked,
+    told=_told,
     assistant=_assistant,
     faults=_faults,
 )

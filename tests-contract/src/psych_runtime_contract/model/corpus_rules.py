@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import pytest
 
 from psych_runtime.testing.http_stub import HttpStub, Raw, Reply
+from psych_runtime_contract.given import unfit
+from psych_runtime_contract.model.asking import ASKED
 from psych_runtime_contract.model.cases import Outcome, WireCase
 from psych_runtime_contract.model.cuts import replies
 from psych_runtime_contract.model.judging import broken_laws, differences, unequal
@@ -51,15 +53,24 @@ class CorpusRules(ModelSuite):
         if wrong:
             raise AssertionError(wrong)
 
+    def test_each_deviation_is_of_the_wire_and_says_why(self) -> None:
+        """A name that no case has, and one without a reason, would say nothing."""
+        if self.deviations and self.wire is None:
+            unfit(f"deviations names {', '.join(self.deviations)}, and without a wire there are no rows")
+        known = {name for case in (self.spoken().cases if self.wire else ()) for name in (case.id, case.row)}
+        known |= {asked.id for asked in ASKED}
+        for name, reason in self.deviations.items():
+            if name not in known:
+                unfit(f"the deviation {name} names no row and no case of {self.wire}")
+            if not reason.strip():
+                unfit(f"the deviation {name} has no reason; say why the client breaks it")
+
     @NEEDS_A_WIRE
     async def test_no_deviation_is_stale(self) -> None:
         """Each deviation names a row or a case that does fail."""
-        cases = self.spoken().cases
         for name in self.deviations:
-            named = [case for case in cases if name in {case.id, case.row}]
-            if not named:
-                raise AssertionError(f"the deviation {name} names no row and no case of {self.wire}")
-            if not [case for case in named if await self.failure(case)]:
+            named = [case for case in self.spoken().cases if name in {case.id, case.row}]
+            if named and not [case for case in named if await self.failure(case)]:
                 raise AssertionError(f"the deviation {name} is stale: it passes; take it out")
 
     async def failure(self, case: WireCase, *, cut: bool = True) -> str | None:
@@ -78,7 +89,10 @@ class CorpusRules(ModelSuite):
 
 async def _faults(table: _Table, expect: Outcome, reply: Reply | Raw, *, whole: bool) -> AsyncIterator[str]:
     table.stub.on("POST", table.wire.path, reply)
+    before = len(table.stub.requests)
     played = await play(table.client, request(), patience_for(reply))
+    if (asked := len(table.stub.requests) - before) != 1:
+        yield f"law 6: one call asked {asked} times"
     for line in (*broken_laws(played), *differences(expect, played)):
         yield line
     if expect.leaves and await holds_on(table.stub.requests[-1]):

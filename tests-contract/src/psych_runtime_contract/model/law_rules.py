@@ -56,7 +56,7 @@ class LawRules(ModelSuite):
     async def test_known_models_are_names_or_nothing(self) -> None:
         """A provider that cannot say is no error."""
         async with HttpStub() as stub:
-            client = self.client(stub.url)
+            client = self.given(stub.url)
             stub.on("GET", "/models", Reply(status=404))
             try:
                 with _denied_perhaps():

@@ -32,14 +32,15 @@ class SocketRules(ModelSuite):
         "events", [pytest.param(0, id="before the first byte"), pytest.param(1, id="in the text")]
     )
     async def test_a_cancelled_call_closes_its_socket_within_a_second(self, events: int) -> None:
-        """Law 5: a reply that nobody waits for is not paid for."""
+        """Laws 4 and 5: a reply that nobody waits for is not paid for, and the cancellation goes on."""
         async with self.serving(self.spoken().held(events)) as (stub, client):
             reading = asyncio.ensure_future(_read_on(client))
             (seen,) = await stub.wait_for(1)
             await anyio.wait_all_tasks_blocked()
             assert seen.closed_early_at is None
             reading.cancel()
-            await asyncio.gather(reading, return_exceptions=True)
+            (ended,) = await asyncio.gather(reading, return_exceptions=True)
+            assert reading.cancelled(), f"cancelled, it ended with {ended!r}"
             await left(seen)
 
     @NEEDS_A_WIRE

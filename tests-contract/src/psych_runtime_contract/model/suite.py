@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import pytest
 
+from psych_runtime.model.askable import fault_of_client
 from psych_runtime.model.clients import transports_of
 from psych_runtime.testing.http_stub import Answer, HttpStub, Raw, Reply
+from psych_runtime_contract.given import made_by, unfit
 from psych_runtime_contract.model.playing import Played, patience_for, play, request
 from psych_runtime_contract.model.wires import Wire, wire_named
 from psych_runtime_core.ports.model import ModelClient
@@ -56,11 +58,18 @@ class ModelSuite(ABC):
     def client_at(self, stub: HttpStub, *answers: Answer) -> ModelClient:
         """A client that asks this stub, which gives these answers in turn."""
         if self.wire is None:
-            return self.client(stub.url)
+            return self.given(stub.url)
         wire = wire_named(self.wire)
         if answers:
             stub.on("POST", wire.path, *answers)
-        return self.client(stub.url + wire.base)
+        return self.given(stub.url + wire.base)
+
+    def given(self, base_url: str) -> ModelClient:
+        """What `client` gives: something that can be asked."""
+        made = made_by(self, "client", base_url)
+        if fault := fault_of_client(made):
+            unfit(f"client() gives {fault}")
+        return cast("ModelClient", made)
 
     async def played(self, reply: Reply | Raw) -> Played:
         """What a client makes of one reply."""

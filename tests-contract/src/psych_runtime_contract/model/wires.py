@@ -11,6 +11,7 @@ import anyio
 
 from psych_runtime.testing.http_stub import Gate, Reply, SeenRequest
 from psych_runtime_contract.model.cases import WireCase
+from psych_runtime_core.jsonvalue import Json
 
 _HOMES = {"openai.chat": "psych_runtime_contract.model.chat_wire"}
 
@@ -34,6 +35,8 @@ class Wire:
     """A transient error that asks for another try in 7 seconds."""
     asked: Callable[[SeenRequest], str]
     """The text of the newest message of a request."""
+    told: Callable[[Any], Mapping[str, Json]]
+    """What the body of a request tells beside its conversation, in the words of `ModelRequest`."""
     assistant: Callable[[Any], Mapping[str, Any]]
     """The newest message of the model in the body of a request."""
     faults: Callable[[Any], Iterator[str]]

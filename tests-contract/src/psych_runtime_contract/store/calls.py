@@ -61,6 +61,11 @@ class Scene:
         return Version.of(AgentSpec(name=self.tenant, model=ModelRef(model="small")))
 
     @property
+    def published(self) -> Version:
+        """One that is stored."""
+        return Version.of(AgentSpec(name=self.tenant, model=ModelRef(model="large")))
+
+    @property
     def key(self) -> KvKey:
         """Of a value that is stored."""
         return KvKey(self.tenant, "tokens", "mail")
@@ -90,6 +95,7 @@ async def set_scene(store: Store, tenant: str = "acme") -> Scene:
     await store_all(store, leased, asleep, ended, ready)
     (taken,) = (await store.claim(WORKER, lease_seconds=LONG, only=_within(tenant))).claims
     scene = Scene(tenant, taken, await store.get_run(asleep.run_id))
+    await store.put_version(scene.published)
     if store.kv is not None:
         await store.kv.put(scene.key, b"before")
     if blobs_of(store) is not None:
@@ -101,12 +107,22 @@ async def set_scene(store: Store, tenant: str = "acme") -> Scene:
 
 Call = Callable[[Store, Scene], Awaitable[object]]
 
+
+async def watch(store: Store, scene: Scene) -> None:
+    async with store.changes([scene.over]) as watching:
+        await watching.wait(0)
+
+
 READS: dict[str, Call] = {
+    "get_version": lambda store, scene: store.get_version(scene.published.hash),
     "read": lambda store, scene: store.read(scene.over),
     "get_run": lambda store, scene: store.get_run(scene.over),
     "find_runs": lambda store, scene: store.find_runs(RunQuery(tenant=scene.tenant)),
     "purge dry_run": lambda store, scene: store.purge(scene.of_over, dry_run=True),
+    "changes": watch,
     "stats": lambda store, scene: store.stats(),
+    "check": lambda store, scene: store.check(),
+    "migrate plan": lambda store, scene: store.migrate(plan=True),
     "kv.get": lambda store, scene: values(store).get(scene.key),
     "kv.list": lambda store, scene: values(store).list(scene.tenant, "tokens"),
     "blobs.get": lambda store, scene: blobs(store).get(scene.blob),

@@ -15,6 +15,7 @@ from psych_runtime_contract.store.scenes import (
     OTHER_WORKER,
     RUN,
     SETTLE,
+    START,
     WORKER,
     admission,
     admit,
@@ -24,6 +25,7 @@ from psych_runtime_contract.store.scenes import (
     claim,
     end,
     everything,
+    resting,
     settle,
 )
 from psych_runtime_contract.store.time import StoreTime
@@ -35,7 +37,7 @@ from psych_runtime_core.errors import (
     SeqConflict,
 )
 from psych_runtime_core.ids import RunId
-from psych_runtime_core.ports.runs import RunHeader
+from psych_runtime_core.ports.runs import Lease, RunHeader
 from psych_runtime_core.ports.store import Store
 from psych_runtime_core.ports.writes import Append, Write
 from psych_runtime_core.records import GENESIS
@@ -58,6 +60,23 @@ async def under_an_old_epoch(store: Store, run_id: str) -> Write:
     return appending(header, lease=replace(lease, epoch=lease.epoch + 1))
 
 
+async def without_entries_to_no_run(store: Store, run_id: str) -> Write:
+    return resting(run_id, GENESIS, Lease(RunId(run_id), WORKER, 1, START))
+
+
+async def without_entries_under_an_old_epoch(store: Store, run_id: str) -> Write:
+    header = await admit(store, run_id)
+    lease = (await claim(store)).lease
+    return resting(run_id, header.head, replace(lease, epoch=lease.epoch + 1))
+
+
+async def without_entries_behind_an_old_head(store: Store, run_id: str) -> Write:
+    header = await admit(store, run_id)
+    lease = (await claim(store)).lease
+    await append(store, run_id, b"overtaken")
+    return resting(run_id, header.head, lease)
+
+
 async def to_a_settled_run(store: Store, run_id: str) -> Write:
     await admit(store, run_id)
     return appending(await settle(store, run_id))
@@ -77,9 +96,12 @@ async def with_another_request(store: Store, run_id: str) -> Write:
 MALFORMED = (that_is_malformed, ValueError)
 FAULTS: list[tuple[Fault, type[Exception]]] = [
     (to_no_run, RunNotFound),
+    (without_entries_to_no_run, RunNotFound),
     (under_an_old_epoch, LeaseLost),
+    (without_entries_under_an_old_epoch, LeaseLost),
     (to_a_settled_run, RunAlreadySettled),
     (behind_an_old_head, SeqConflict),
+    (without_entries_behind_an_old_head, SeqConflict),
     (with_another_request, IdempotencyConflict),
 ]
 EACH_FAULT = pytest.mark.parametrize(
@@ -109,6 +131,12 @@ class StoreCommit(StoreBase):
             assert header.head == write.head
             assert log[1:] == write.entries
 
+    async def test_heads_are_told_in_the_order_of_the_writes(self, store: Store) -> None:
+        headers = [await admit(store, run_id) for run_id in ("run_b", "run_c", "run_a")]
+        writes = [appending(header, header.run_id.encode()) for header in headers]
+        for _ in ("written", "landed before"):
+            assert await store.commit(writes) == tuple(write.head for write in writes)
+
     async def test_an_admission_and_an_append_are_one_commit(self, store: Store) -> None:
         header = await admit(store)
         await store.commit([appending(header), admission(OTHER_RUN)])
@@ -122,7 +150,7 @@ class StoreCommit(StoreBase):
         refused = await fault(store, "run_refused")
         writes: list[Write] = [appending(await admit(store, run_id)) for run_id in (RUN, OTHER_RUN)]
         writes.insert(place, refused)
-        stored = [RUN, OTHER_RUN] + ([] if fault is to_no_run else ["run_refused"])
+        stored = [RUN, OTHER_RUN] + ([] if error is RunNotFound else ["run_refused"])
         before = await everything(store, *stored)
         with pytest.raises(error) as caught:
             await store.commit(writes)

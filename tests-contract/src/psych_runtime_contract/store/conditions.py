@@ -18,7 +18,7 @@ SECOND = timedelta(seconds=1)
 NOON, OLD = START + timedelta(hours=12), datetime(1969, 12, 31, 23, 59, 59, 999_999, START.tzinfo)
 TRICKY = {"a.b": "1", 'a"b': "2", "$": "3", "a'b": "4", "[0]": "5", "%": "6", "é": "7", "a\\b": "8"}
 """Labels that are something else to who builds a path or a pattern of them."""
-APPROVAL = SuspendReason.APPROVAL
+REASONS = [*SuspendReason]
 
 Holds = Callable[[RunHeader], bool]
 Said = Callable[[RunHeader], object]
@@ -46,7 +46,7 @@ def some_runs() -> list[Admit]:
             "stopping": chance.random() < 0.2,
             "parked": chance.random() < 0.3,
             "blobs": chance.random() < 0.5,
-            "waits": chance.choice([(), (), ((APPROVAL, 2),), ((APPROVAL, 3), (APPROVAL, 2**40))]),
+            "waits": chance.choice([(), (), ((REASONS[-1], 2),), ((REASONS[0], 3), (REASONS[-1], 2**40))]),
             "root_run_id": chance.choice(["root", f"run_{number:02}"]),
             "parent_run_id": chance.choice([None, "root", "run_00"]),
             "continues_run_id": chance.choice([None, "root", "run_00"]),
@@ -95,6 +95,11 @@ def among(said: Said, *members: object) -> tuple[object, Holds]:
     return frozenset(members), lambda run: said(run) in members
 
 
+def waiting(reasons: set[SuspendReason]) -> tuple[object, Holds]:
+    """Reasons, and whether a Run waits for one of them, be it its first Wait or a later one."""
+    return frozenset(reasons), lambda run: any(reason in reasons for reason, _ in run.waits)
+
+
 CONDITIONS: dict[str, list[tuple[object, Holds]]] = {
     "tenant": equal(lambda run: run.scope.tenant, "acme", "Acme", "ac%"),
     "principal": equal(lambda run: run.scope.principal, "ada", "a_a", "%", "nobody"),
@@ -109,7 +114,7 @@ CONDITIONS: dict[str, list[tuple[object, Holds]]] = {
     "parent_run_id": equal(lambda run: run.parent_run_id, "root", "run_0_"),
     "root_run_id": equal(lambda run: run.root_run_id, "root", "run_01"),
     "continues_run_id": equal(lambda run: run.continues_run_id, "run_00", "run_99"),
-    "idempotency_key": equal(lambda run: run.idempotency_key, "key_1", "key_2", "KEY_1"),
+    "idempotency_key": equal(lambda run: run.idempotency_key, "key_4", "key_12", "KEY_4", "key_1"),
     "run_ids": [
         among(lambda run: run.run_id, *[f"run_{number:02}" for number in range(0, 60, 2)]),
         among(lambda run: run.run_id, "run_05", "RUN_06", "run_99"),
@@ -132,8 +137,9 @@ CONDITIONS: dict[str, list[tuple[object, Holds]]] = {
         among(lambda run: run.terminal),
     ],
     "waits": [
-        (frozenset({APPROVAL}), lambda run: APPROVAL in [reason for reason, _ in run.waits]),
-        (frozenset(), lambda run: False),
+        *[waiting({each}) for each in REASONS],
+        waiting({*REASONS}),
+        waiting(set()),
     ],
     "blobs": [(True, lambda run: run.blobs), (False, lambda run: not run.blobs)],
     "created_after": [

@@ -22,6 +22,7 @@ from psych_runtime_contract.store.scenes import (
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.queries import RunQuery
 from psych_runtime_core.ports.store import Store
+from psych_runtime_core.records.facts import SuspendReason
 from psych_runtime_core.scope import Scope
 
 ADA = Scope(tenant="acme", principal="ada", labels={"team": "support", "mail": "ada@example.com"})
@@ -71,15 +72,22 @@ class Erasures(StoreBase):
         assert (await store.find_runs(query)).items == ()
         assert len((await store.find_runs(ACME)).items) == 1
 
-    async def test_each_run_is_erased_once(self, store: Store) -> None:
-        await store_all(store, *[over(f"run_{number:02}", scope=ADA) for number in range(40)])
+    async def test_all_who_are_meant_are_erased_once(self, store: Store) -> None:
+        names = [f"run_{number:02}" for number in range(60)]
+        await store_all(store, *[over(name, scope=ADA) for name in names])
         assert await store.erase(of("run_00", "run_01", "run_02")) == 3
-        erased = await store.erase(RunQuery(tenant="acme", limit=5))
-        while more := await store.erase(RunQuery(tenant="acme", limit=5)):
-            erased += more
-        assert erased == 37
-        for number in range(40):
-            assert (await store.get_run(RunId(f"run_{number:02}"))).scope.principal is None
+        assert await store.erase(RunQuery(tenant="acme", limit=5)) == 57
+        assert await store.erase(ACME) == 0
+        for header, _ in await everything(store, *names):
+            assert header.scope.principal is None
+
+    @pytest.mark.parametrize("name", ["run_ids", "states", "lifecycles", "terminals", "waits"])
+    async def test_a_set_without_members_means_nobody(self, store: Store, name: str) -> None:
+        await store_all(store, over(RUN, scope=ADA, waits=((SuspendReason.APPROVAL, 2),)))
+        before = await everything(store, RUN)
+        for tenant in (None, "acme"):
+            assert await store.erase(RunQuery.model_validate({name: [], "tenant": tenant})) == 0
+        assert await everything(store, RUN) == before
 
     async def test_what_is_not_settled_is_left(self, store: Store) -> None:
         await admit(store, scope=ADA, idempotency_key="order-ada")
@@ -106,6 +114,14 @@ class Erasures(StoreBase):
         assert await store.erase(of("b", "c")) == 1
         erased = [(await store.get_run(RunId(run_id))).erased for run_id in ("root", "b", "c")]
         assert erased == [False, True, False]
+
+    async def test_an_erased_run_stands_for_whoever_asks_for_its_id(self, store: Store) -> None:
+        await store_all(store, over(RUN, scope=ADA))
+        assert await store.erase(ACME) == 1
+        erased = await everything(store, RUN)
+        again = admission(RUN, request=OTHER_REQUEST, bodies=[b"again"])
+        assert await store.admit(again.header, again.entries) == RUN
+        assert await everything(store, RUN) == erased
 
     async def test_an_erased_run_is_purged_as_any(self, store: Store) -> None:
         await store_all(store, over(RUN, scope=ADA, idempotency_key="order-ada"))

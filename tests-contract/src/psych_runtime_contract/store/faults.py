@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import ClassVar, NoReturn
 
@@ -26,10 +27,16 @@ CUTS = 12
 """More than the connections that a store may have."""
 CHILD_SECONDS = 20
 
-EACH_CALL = pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.needs("caps.kv")] * name.startswith("kv.")) for name in CALLS],
-)
+
+def each(names: Iterable[str]) -> pytest.MarkDecorator:
+    """Once a call."""
+    kv = pytest.mark.needs("caps.kv")
+    return pytest.mark.parametrize(
+        "name", [pytest.param(name, marks=[kv] * name.startswith("kv.")) for name in names]
+    )
+
+
+EACH_CALL = each(CALLS)
 
 
 class StoreFaults(StoreBase):
@@ -52,7 +59,8 @@ class StoreFaults(StoreBase):
 
     # --- the driver --------------------------------------------------------------------------------------
 
-    @EACH_CALL
+    # What a check meets is what it was asked: that stands in its report.
+    @each(name for name in CALLS if name != "check")
     @pytest.mark.parametrize("done", [False, True], ids=["before it asks", "after it was answered"])
     async def test_what_the_driver_raises_is_told_in_words_of_the_port(
         self, store: Store, name: str, done: bool
@@ -72,6 +80,16 @@ class StoreFaults(StoreBase):
                 await call(store, scene)
                 assert await was_done(store, scene), "it may simply be repeated"
         pytest.fail(f"{name} still fails when its driver does at statement {MOST_TRIES}")
+
+    @pytest.mark.parametrize("done", [False, True], ids=["before it asks", "after it was answered"])
+    async def test_a_check_whose_driver_fails_says_so(self, store: Store, done: bool) -> None:
+        with self.failing(store, 0, done=done):
+            try:
+                told = " ".join((await store.check()).warnings)
+            except StoreError as error:
+                told = str(error)
+        assert told, "it raises, or warns"
+        assert not any(secret in told for secret in self.secrets)
 
     async def test_live_text_is_lost_with_the_driver_and_raises_nothing(
         self, store: Store, live: LiveChannel
@@ -155,7 +173,6 @@ class StoreFaults(StoreBase):
         async with self.read_only(store) as handle:
             for read in had_by(handle, READS).values():
                 await read(handle, scene)
-            await handle.migrate(plan=True)
             for name, (write, was_done) in had_by(handle, WRITES).items():
                 with pytest.raises(StoreError, match="read-only"):
                     await write(handle, scene)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -25,25 +25,28 @@ from psych_runtime_contract.store.scenes import (
     end,
     lapse,
     rest,
+    resting,
     settle,
     without,
 )
 from psych_runtime_contract.store.time import StoreTime
-from psych_runtime_core.errors import LeaseLost, PsychError, RunAlreadySettled
+from psych_runtime_core.errors import LeaseLost, PsychError, RunAlreadySettled, SeqConflict
 from psych_runtime_core.ids import VersionHash
 from psych_runtime_core.ports.runs import HeaderFacts, Lease, RunHeader
 from psych_runtime_core.ports.store import Store
 from psych_runtime_core.ports.writes import UNCHANGED, HeaderChange
+from psych_runtime_core.records import Head
 from psych_runtime_core.records.facts import SuspendReason, TerminalState
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A store with one Run, its time, and an instant to come."""
+    """A store with one Run, its time, and an instant to come. `facts` are those that an append writes."""
 
     store: Store
     time: StoreTime
     later: datetime
+    facts: HeaderFacts | None = None
 
 
 # --- in which condition: brings a Run there, and gives the lease that the operation names -----------------
@@ -96,10 +99,19 @@ Operation = Callable[[Stage, Lease], Awaitable[object]]
 
 def appends(change: HeaderChange, *, held: bool) -> Operation:
     async def operation(stage: Stage, lease: Lease) -> None:
-        header = await stage.store.get_run(RUN)
-        await stage.store.commit([appending(header, change=change, lease=lease if held else None)])
+        header, said = await stage.store.get_run(RUN), replace(change, facts=stage.facts)
+        await stage.store.commit([appending(header, change=said, lease=lease if held else None)])
 
     return operation
+
+
+async def rests_until(stage: Stage, lease: Lease) -> None:
+    await appends(rest(stage.later), held=True)(stage, lease)
+
+
+async def rests_without_entries(stage: Stage, lease: Lease) -> None:
+    header = await stage.store.get_run(RUN)
+    await stage.store.commit([resting(RUN, header.head, lease, replace(rest(), facts=stage.facts))])
 
 
 async def claims(stage: Stage, lease: Lease) -> None:
@@ -114,8 +126,12 @@ async def releases(stage: Stage, lease: Lease) -> None:
     await stage.store.release(lease)
 
 
-async def rests_until(stage: Stage, lease: Lease) -> None:
-    await appends(rest(stage.later), held=True)(stage, lease)
+def releases_until(ready_at: Callable[[Stage], datetime | None]) -> Operation:
+    async def operation(stage: Stage, lease: Lease) -> None:
+        header = await stage.store.get_run(RUN)
+        await stage.store.release(lease, ready_at(stage), after=header.head)
+
+    return operation
 
 
 # --- what becomes of the header ----------------------------------------------------------------------------
@@ -199,15 +215,26 @@ def changed(before: RunHeader, after: RunHeader) -> dict[str, Any]:
 UNSETTLED = (ready, due_later, until_woken, leased, expired, reclaimed)
 UNMOVED: Mapping[Condition, Change] = dict.fromkeys(UNSETTLED, nothing)
 WOKEN = {**UNMOVED, due_later: now, until_woken: now}
-TABLE = {
+APPENDS = {
     "keep": Row(appends(UNCHANGED, held=False), UNMOVED, RunAlreadySettled),
     "wake": Row(appends(WAKE, held=False), WOKEN, RunAlreadySettled),
     "keep under a lease": Row(appends(UNCHANGED, held=True), {leased: nothing}, LeaseLost),
     "rest": Row(appends(rest(), held=True), {leased: asleep}, LeaseLost),
     "rest until later": Row(rests_until, {leased: free_later}, LeaseLost),
     "rest until the past": Row(appends(rest(START), held=True), {leased: free_now}, LeaseLost),
+    "rest without entries": Row(rests_without_entries, {leased: asleep}, LeaseLost, writes=False),
     "settle": Row(appends(SETTLE, held=True), {leased: ended}, LeaseLost),
+}
+TABLE = {
+    **APPENDS,
     "release": Row(releases, {leased: free_now}, LeaseLost, writes=False),
+    "release until later": Row(
+        releases_until(lambda stage: stage.later), {leased: free_later}, LeaseLost, writes=False
+    ),
+    "release until the past": Row(
+        releases_until(lambda stage: START), {leased: free_now}, LeaseLost, writes=False
+    ),
+    "release until woken": Row(releases_until(lambda stage: None), {leased: asleep}, LeaseLost, writes=False),
     "renew": Row(renews, {leased: lasts(100, epochs=0)}, None, writes=False),
     "claim": Row(claims, {ready: lasts(30), expired: lasts(30, crashes=1)}, None, writes=False),
 }
@@ -218,6 +245,23 @@ EACH_CASE = pytest.mark.parametrize(
         for name, row in TABLE.items()
         for condition in (*UNSETTLED, settled)
     ],
+)
+EACH_APPEND = pytest.mark.parametrize(
+    ("row", "condition"),
+    [
+        pytest.param(row, condition, id=f"{name}, {condition.__name__}")
+        for name, row in APPENDS.items()
+        for condition in row.allowed
+    ],
+)
+FACTS = HeaderFacts(
+    VersionHash("version_b"),
+    parked=True,
+    waits=((SuspendReason.APPROVAL, 7), (SuspendReason.APPROVAL, 2**40)),
+    pending=3,
+    stopping=True,
+    blobs=True,
+    attempt_count=2,
 )
 
 
@@ -261,6 +305,42 @@ class ClaimTable(StoreBase):
         assert await store.append(RUN, header.head, [], rest(), lease) == header.head
         assert (await store.get_run(RUN)).lease is None
 
+    @pytest.mark.parametrize(
+        "ahead", [0, 1, 2], ids=["an overtaken head", "another log of that length", "a head to come"]
+    )
+    async def test_a_rest_without_entries_behind_another_head_changes_nothing(
+        self, store: Store, ahead: int
+    ) -> None:
+        header = await admit(store)
+        lease = (await claim(store)).lease
+        woken = await append(store, RUN, change=WAKE)
+        after = Head(header.head.seq + ahead, header.head.digest)
+        with pytest.raises(SeqConflict) as caught:
+            await store.append(RUN, after, [], rest(), lease)
+        assert caught.value.head == woken.head
+        assert await store.get_run(RUN) == woken
+
+    @pytest.mark.parametrize("held", [False, True], ids=["from outside", "under a lease"])
+    @pytest.mark.parametrize(
+        "change", [UNCHANGED, WAKE, PROGRESS, SETTLE], ids=["keep", "wake", "progress", "settle"]
+    )
+    async def test_no_append_but_a_rest_may_be_empty(
+        self, store: Store, change: HeaderChange, held: bool
+    ) -> None:
+        await admit(store)
+        taken = await claim(store)
+        with pytest.raises(ValueError):
+            await store.append(RUN, taken.header.head, [], change, taken.lease if held else None)
+        assert await store.get_run(RUN) == taken.header
+
+    @EACH_APPEND
+    async def test_an_append_replaces_the_facts_in_every_condition_that_allows_it(
+        self, store: Store, time: StoreTime, row: Row, condition: Condition
+    ) -> None:
+        stage = Stage(store, time, time.after(60), FACTS)
+        await row.operation(stage, await condition(stage))
+        assert (await store.get_run(RUN)).facts == FACTS
+
     async def test_facts_are_replaced_whole_or_left(self, store: Store, time: StoreTime) -> None:
         header = await admit(store, pending=3, parked=True, blobs=True)
         assert (await append(store)).facts == header.facts
@@ -280,12 +360,15 @@ class ClaimTable(StoreBase):
         assert await claimed_ids(store, only=without("version_b")) == []
         assert await claimed_ids(store, only=without("version_a")) == [RUN]
 
-    async def test_one_effect_that_ended_clears_the_crashes(self, store: Store, time: StoreTime) -> None:
+    @pytest.mark.parametrize("change", [UNCHANGED, rest(), SETTLE], ids=["keep", "rest", "settle"])
+    async def test_one_effect_that_ended_clears_the_crashes(
+        self, store: Store, time: StoreTime, change: HeaderChange
+    ) -> None:
         await admit(store)
         await lapse(store, time)
         taken = await claim(store)
         assert (await append(store, RUN, lease=taken.lease)).crashes == 1
-        assert (await append(store, RUN, change=PROGRESS, lease=taken.lease)).crashes == 0
+        assert (await end(store, taken.lease, replace(change, progress=True))).crashes == 0
 
     async def test_a_holder_sees_the_head_that_a_wake_moved(self, store: Store) -> None:
         await admit(store)

@@ -83,6 +83,11 @@ def appending(
     return Append(header.run_id, header.head, entries, change, lease)
 
 
+def resting(run_id: str, after: Head, lease: Lease, change: HeaderChange | None = None) -> Append:
+    """A rest that writes no entry."""
+    return Append(RunId(run_id), after, (), change or rest(), lease)
+
+
 async def admit(store: Store, run_id: str = RUN, **also: Any) -> RunHeader:
     """A stored Run."""
     write = admission(run_id, **also)

@@ -18,7 +18,7 @@ from psych_runtime_core.errors import IdempotencyConflict, RunNotFound, StoreErr
 from psych_runtime_core.ports.store import Store
 
 KEY = "order-17"
-BEGINNING = {"admit", "get_run", "read", "put_version"}
+BEGINNING = {"admit", "get_run", "read", "get_version", "put_version"}
 """Admission, and what dispatch asks beside it."""
 
 FIRST = pytest.mark.parametrize("first", ["the row", "the Run"])

@@ -80,10 +80,11 @@ LaneDecision = tuple[Effect, ...] | Done | Failed
 
 @dataclass(frozen=True, slots=True)
 class ModelProblem:
-    """What a performer saw of a model call that gave no answer."""
+    """What a performer saw of a model call that gave no answer; `begun`: perhaps a part of one."""
 
     failure: ToolFailure
     usage: Usage | None = None
     cost: Cost | None = None
     timings: ModelTimings = field(default_factory=ModelTimings)
     sent: Sent | None = None
+    begun: bool = False

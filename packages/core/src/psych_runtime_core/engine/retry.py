@@ -47,6 +47,7 @@ def failed_call(
         next="stop" if choice is None else "retry",
         next_model=None if choice is None else choice[0],
         retry_at=None if choice is None else choice[1],
+        begun=problem.begun,
         usage=problem.usage,
         cost=problem.cost,
         timings=problem.timings,

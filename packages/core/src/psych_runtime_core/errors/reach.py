@@ -48,7 +48,7 @@ class RequestFailed(TransientError):
         self.origin, self.phase, self.detail = origin, phase, detail
         self.sent, self.timed_out = sent, timed_out
         delivered = "it may have been delivered" if sent else "nothing was sent"
-        super().__init__(f"{phase} to {origin} failed: {detail}; {delivered}")
+        super().__init__(f"the request to {origin} failed ({phase}): {detail}; {delivered}")
 
 
 class ResponseTooLarge(PsychError):

@@ -64,7 +64,7 @@ class BlobStore(Protocol):
     ) -> BlobMetadata:
         """Store a blob, or replace the one that stands there: all of it appears at once, or nothing.
 
-        Raises `ValueError` for metadata out of bounds and for content over 5 GiB.
+        Raises `ValueError` for metadata out of bounds or with lone surrogates, and for content over 5 GiB.
         """
         ...
 
@@ -117,13 +117,17 @@ def clamp(size: int, offset: int, length: int | None) -> tuple[int, int]:
 
 
 def check_blob(content_type: str, metadata: Mapping[str, str]) -> None:
-    """Raise `ValueError` for a content type or metadata out of bounds."""
+    """Raise `ValueError` for a content type or metadata that no blob has."""
     checked_identifier(content_type)
     if len(metadata) > MAX_METADATA:
         raise ValueError(f"a blob has at most {MAX_METADATA} pairs of metadata, this one {len(metadata)}")
     for text in (*metadata, *metadata.values()):
         if len(text) > MAX_METADATA_TEXT:
             raise ValueError(f"metadata has keys and values of at most {MAX_METADATA_TEXT} characters")
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError("metadata holds no lone surrogates: no store keeps them") from error
 
 
 def check_blob_size(size: int) -> None:

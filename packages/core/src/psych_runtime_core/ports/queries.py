@@ -47,8 +47,9 @@ async def pages(
 class RunQuery(BaseModel):
     """Conditions on Runs. All must hold; of a set one member must; what is None or `{}` is no condition.
 
-    `labels` must all be there and equal. `waits`: an open Wait of one of these reasons. Instants are
-    `after <= x < before`. `limit` is how many a page has.
+    A set without members is met by no Run. `labels` must all be there and equal. `waits`: an open Wait of
+    one of these reasons. Instants are `after <= x < before`. `limit` is how many a page has, or how many
+    trees a purge takes; an erasure has none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)

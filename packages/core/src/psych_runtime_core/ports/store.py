@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 from psych_runtime_core.clock import Clock
 from psych_runtime_core.ids import RunId, VersionHash, WorkerId
+from psych_runtime_core.ports.blob import BlobStore
 from psych_runtime_core.ports.claims import ANY_RUN, ClaimFilter, Claims, Renewed
 from psych_runtime_core.ports.kv import KeyValue
 from psych_runtime_core.ports.live import LiveChannel
@@ -36,6 +37,8 @@ class Store(Protocol):
     def kv(self) -> KeyValue | None: ...
     @property
     def live(self) -> LiveChannel: ...
+    @property
+    def blobs(self) -> BlobStore | None: ...
 
     async def put_version(self, version: Version) -> Version:
         """Store a Version and return what is stored: of two writers of one hash the first wins."""
@@ -46,9 +49,10 @@ class Store(Protocol):
         ...
 
     async def commit(self, writes: Sequence[Write]) -> tuple[Head, ...]:
-        """1 to 16 writes, each on another Run, all of one tenant: all or none. The head each leaves.
+        """1 to 16 writes, each on another Run, all of one tenant: all or none. The head each leaves, in turn.
 
-        A commit that landed already returns as the first time. Raises `EntryTooLarge`, `RunNotFound`,
+        A commit that landed already returns as the first time. A rest without entries cannot land twice, and
+        is refused for its lease and its head like any append. Raises `EntryTooLarge`, `RunNotFound`,
         `LeaseLost`, `RunAlreadySettled`, `SeqConflict`, `IdempotencyConflict`, asked in this order of all
         writes; a refusal changes nothing.
         """
@@ -130,16 +134,18 @@ class Store(Protocol):
     async def purge(self, query: RunQuery, *, dry_run: bool = False) -> tuple[RunHeader, ...]:
         """Remove up to `query.limit` settled trees whose root matches; the headers of all their Runs.
 
-        A tree stays whole while one of its Runs, or one that continues one of them, is not settled. Empty:
+        Where no root is stored, the first by id of those that stand nearest to it is asked in its place. A
+        tree stays whole while one of its Runs, or one that continues one of them, is not settled. Empty:
         nothing is left. `dry_run` removes nothing. Raises `ValueError` for a query without conditions.
         """
         ...
 
     async def erase(self, query: RunQuery) -> int:
-        """Take out of the headers of settled matches what they say about a person; of how many.
+        """Take out of the headers of all settled matches what they say about a person; of how many.
 
-        `principal`, `labels` and `idempotency_key` become empty, `request` zero, live text goes. Raises
-        `ValueError` for a query without conditions.
+        `principal`, `labels` and `idempotency_key` become empty, `request` zero, live text goes.
+        `query.limit` bounds nothing here; who was erased before is not counted. Raises `ValueError` for a
+        query without conditions.
         """
         ...
 

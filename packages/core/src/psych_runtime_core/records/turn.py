@@ -84,7 +84,10 @@ class ModelCallFinished(RecordModel):
 
 
 class ModelCallFailed(RecordModel):
-    """A try that gave no answer, and what follows: another at `retry_at` (None: at once), or the end."""
+    """A try that gave no answer, and what follows: another at `retry_at` (None: at once), or the end.
+
+    `begun`: the provider may have begun to answer, which costs; without a `cost` it is not known how much.
+    """
 
     type: Literal["model_call_failed"] = "model_call_failed"
     turn: Ordinal
@@ -94,6 +97,7 @@ class ModelCallFailed(RecordModel):
     next: Literal["retry", "stop"]
     retry_at: Instant | None = None
     next_model: ModelName | None = None
+    begun: bool = False
     usage: Usage | None = None
     cost: Cost | None = None
     timings: ModelTimings = ModelTimings()

@@ -1,6 +1,6 @@
 """Which schemas an author may use."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -13,6 +13,7 @@ from psych_runtime_core.schema.load import bounded
 from psych_runtime_core.schema.patterns import MAX_PATTERNS_BYTES, measured
 from psych_runtime_core.schema.reading import weighed
 from psych_runtime_core.schema.size import depth
+from psych_runtime_core.schema.worded import worded
 from psych_runtime_core.schema.wording import NO_PATTERN, fault
 
 MAX_SCHEMA_DEPTH = 64
@@ -29,10 +30,11 @@ def check_schema(schema: Mapping[str, Json], *, object_root: bool = False) -> No
         raise BadSchema(f"a schema has at most {MAX_SCHEMA_DEPTH} levels")
     if object_root and schema.get("type") != "object":
         raise BadSchema('the root must say "type": "object"')
-    plain: dict[str, Any] = of_one_draft(thaw(schema))
+    plain: dict[str, Any]
+    plain, written = worded(of_one_draft(thaw(schema)))
     found = measured(plain)
     if found.refused is not None:
-        raise BadSchema(f"a pattern cannot be one {NO_PATTERN}", found.refused)
+        raise BadSchema(f"a pattern cannot be one {NO_PATTERN}", _as_written(found.refused, written))
     if found.too_large:
         raise BadSchema(
             f"its patterns have more than {MAX_PATTERNS_BYTES:,} bytes together once they are compiled: "
@@ -44,9 +46,14 @@ def check_schema(schema: Mapping[str, Json], *, object_root: bool = False) -> No
             build(_using_every_definition(plain))
         bounded(plain, weighed(found.sizes))
     except ValidationError as error:
-        raise BadSchema(fault(error), tuple(error.instance_path)) from None
+        raise BadSchema(fault(error), _as_written(error.instance_path, written)) from None
     except ValueError as error:
         raise BadSchema(str(error)) from None
+
+
+def _as_written(path: Sequence[str | int], written: Mapping[str, str]) -> tuple[str | int, ...]:
+    """A place in a schema, where a pattern may be the name of another."""
+    return tuple(written.get(token, token) if isinstance(token, str) else token for token in path)
 
 
 def _using_every_definition(schema: dict[str, Any]) -> dict[str, Any]:

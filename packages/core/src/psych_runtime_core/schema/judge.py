@@ -22,6 +22,7 @@ from psych_runtime_core.schema.rest import outline, without_patterns
 from psych_runtime_core.schema.sealed import sealed
 from psych_runtime_core.schema.size import Amounts, depth, has_blind_tag
 from psych_runtime_core.schema.survey import Survey
+from psych_runtime_core.schema.worded import Worded, worded
 from psych_runtime_core.schema.wording import said
 
 MAX_JUDGED_WHOLE = 2_000
@@ -63,6 +64,7 @@ def violations(value: Json, schema: Mapping[str, Json], *, limit: int = 20) -> t
 @dataclass(frozen=True)
 class _Judge:
     schema: dict[str, Any]
+    written: Mapping[str, str]
     readings: Readings
     programs: int
     """The bytes that its patterns have once they are compiled."""
@@ -88,12 +90,15 @@ class _Judge:
         # The judge collects every error before it gives the first: a million wrong items would hold the
         # loop for ten seconds. Of a large value it is asked for the first error alone.
         if self._tells_all(value, amounts, self.load.told):
-            yield from map(_violation, self._teller.iter_errors(value))
+            yield from map(self._violation, self._teller.iter_errors(value))
             return
         try:
             self._teller.validate(value)
         except ValidationError as error:
-            yield _violation(error)
+            yield self._violation(error)
+
+    def _violation(self, error: ValidationError) -> Violation:
+        return Violation(pointer(tuple(error.instance_path)), said(error, self.written))
 
     def _tells_all(self, value: Json, amounts: Amounts, told: int) -> bool:
         """Whether every error can be told at once; each repeats a piece of the schema, and has its value."""
@@ -134,22 +139,18 @@ def _judge(canonical: bytes) -> _Judge | None:
 
 def _built(canonical: bytes) -> _Judge | None:
     """The judge by a schema, but for patterns that cannot be built; where there is none, by its outline."""
-    schema = of_one_draft(plain(canonical))
+    schema, written = worded(of_one_draft(plain(canonical)))
     found = measured(schema)
-    if found.all:
-        judge = _judge_by(schema, found.sizes)
-    else:
-        judge = _judge_by(without_patterns(schema, found.sizes), found.sizes)
-    return judge or _judge_by(outline(schema), {})
+    if not found.all:
+        schema = without_patterns(schema, found.sizes)
+    judge = _judge_by(Worded(schema, written), found.sizes)
+    return judge or _judge_by(Worded(outline(schema), {}), {})
 
 
-def _judge_by(schema: Any, sizes: Mapping[str, int]) -> _Judge | None:
+def _judge_by(by: Worded, sizes: Mapping[str, int]) -> _Judge | None:
     readings = weighed(sizes)
+    programs = sum(sizes.values())
     try:
-        return _Judge(schema, readings, sum(sizes.values()), build(schema), bounded(schema, readings))
+        return _Judge(*by, readings, programs, build(by.schema), bounded(by.schema, readings))
     except ValueError:
         return None
-
-
-def _violation(error: ValidationError) -> Violation:
-    return Violation(pointer(tuple(error.instance_path)), said(error))

@@ -16,7 +16,10 @@ from psych_runtime_core.schema.weight import Unit
 MAX_WAYS = 10_000
 # As many visits, for a value of one place: some fifty milliseconds.
 MAX_WEIGHT = 5_000_000
-_OF_ONE_PLACE: Mapping[Unit, int] = {"places": 1, "text": 100, "integers": 1, "numbers": 1, "parts": 1}
+_OF_ONE_PLACE: Mapping[Unit, int] = {
+    **dict[Unit, int].fromkeys(("places", "options", "listed", "integers", "numbers", "parts"), 1),
+    "text": 100,
+}
 # The judge keeps what it found about a container if it came by so many references for it.
 _KEPT_FROM = 16
 # As deep as a value can be.

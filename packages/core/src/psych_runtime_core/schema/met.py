@@ -6,13 +6,18 @@ from psych_runtime_core.jsonvalue import Json, encode_json
 from psych_runtime_core.schema.asked import Asking, Kind
 from psych_runtime_core.schema.budget import Budget, Spent
 from psych_runtime_core.schema.meeting import Meeting, Place
-from psych_runtime_core.schema.size import Amounts, is_plain
+from psych_runtime_core.schema.size import Amounts, extent, is_plain
 from psych_runtime_core.schema.weight import Unit
 
 # A step takes one to three microseconds.
 MAX_STEPS = 100_000
 # So many bytes are written and read once more in the time of a step.
 _BYTES_A_STEP = 16
+# So many places are counted.
+_PLACES_A_STEP = 8
+# What is compared is not counted further than it takes to know that it has as much as the schema lists, but
+# for this part of it: a step is five hundred times as dear as a visit.
+_COUNTED = 64
 _OF_NUMBERS: tuple[Unit, ...] = ("integers", "numbers", "digits")
 _INSIDE: tuple[Unit, ...] = (*_OF_NUMBERS, "parts", "pairs")
 
@@ -64,6 +69,7 @@ class _Met:
 
     def _container(self, place: Place, held: dict[str, Json] | list[Json]) -> None:
         self._visits.take(place.weights["places"] * (1 + len(held)))
+        self._compare(place, held)
         if any(place.inside[unit] for unit in _INSIDE):
             canonical = encode_json(held)
             self._steps.take(len(canonical) // _BYTES_A_STEP)
@@ -72,6 +78,7 @@ class _Met:
 
     def _scalar(self, place: Place, held: Json) -> None:
         self._visits.take(place.weights["places"])
+        self._compare(place, held)
         if isinstance(held, str):
             self._visits.take(place.texts.of(len(held.encode())))
         elif is_plain(held):
@@ -79,3 +86,11 @@ class _Met:
         elif isinstance(held, int | float) and any(place.weights[unit] for unit in _OF_NUMBERS):
             amounts = Amounts(encode_json(held))
             self._visits.take(sum(place.weights[unit] * getattr(amounts, unit) for unit in _OF_NUMBERS))
+
+    def _compare(self, place: Place, held: Json) -> None:
+        """Two values are compared as far as the smaller one goes."""
+        options, listed = place.weights["options"], place.weights["listed"]
+        most = listed // _COUNTED
+        size = extent(held, most) if most else 0
+        self._steps.take(min(size, most) // _PLACES_A_STEP)
+        self._visits.take(options + (listed if size > most else min(listed, options * size)))

@@ -7,6 +7,8 @@ from functools import cached_property
 from psych_runtime_core.jsonvalue import Json
 
 BYTES_A_VISIT = 16
+# A character has up to four bytes.
+_CHARACTERS_A_VISIT = BYTES_A_VISIT // 4
 # With as many digits an integer may have more than 64 bits.
 _LONG = 19
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"')
@@ -40,6 +42,16 @@ class Amounts:
     def places(self) -> int:
         """Values, and names of members."""
         return self.values + self._frame.count(b":")
+
+    @property
+    def options(self) -> int:
+        """The values that are compared with others."""
+        return self.values
+
+    @property
+    def listed(self) -> int:
+        """The same: each is compared with all that a schema lists, at most."""
+        return self.values
 
     @property
     def text(self) -> int:
@@ -99,12 +111,31 @@ def is_plain(value: Json) -> bool:
 
 
 def places(value: Json) -> int:
-    """How many values `value` is, with all that it holds."""
+    """How many values and names `value` is, with all that it holds."""
     if isinstance(value, Mapping):
-        return 1 + sum(map(places, value.values()))
+        return 1 + len(value) + sum(map(places, value.values()))
     if isinstance(value, list | tuple):
         return 1 + sum(map(places, value))
     return 1
+
+
+def extent(value: Json, most: int) -> int:
+    """The places of `value` and the visits that its texts take: what there is to be compared with another
+    one. Where it is more than `most`, so is what is said.
+    """
+    found, left = 0, [value]
+    while left and found + len(left) <= most:
+        held = left.pop()
+        found += 1
+        if isinstance(held, str):
+            found += len(held) // _CHARACTERS_A_VISIT
+        elif isinstance(held, dict | list) and found + len(held) > most:
+            return most + 1
+        elif isinstance(held, dict):
+            left += (*held, *held.values())
+        elif isinstance(held, list):
+            left += held
+    return found + len(left)
 
 
 def depth(value: Json) -> int:

@@ -7,13 +7,18 @@ from psych_runtime_core.jsonvalue import Json, encode_json
 from psych_runtime_core.schema.reading import Reading, Readings, together
 from psych_runtime_core.schema.size import BYTES_A_VISIT, is_plain, places, square, written
 
-Unit: TypeAlias = Literal["visits", "places", "text", "integers", "numbers", "digits", "parts", "pairs"]
+Unit: TypeAlias = Literal[
+    "visits", "places", "options", "listed", "text", "integers", "numbers", "digits", "parts", "pairs"
+]
 """What work is counted by: `Amounts` has how much of it there is in a value."""
 _Weighed: TypeAlias = Iterator[tuple[Unit, int]]
 
 # The judge compares numbers as fractions of any length unless both are integers of 64 bits.
 _FRACTION = 250
+# What it takes to compare two numbers by their digits, it takes so often to divide one by the other.
 _MULTIPLE = 4
+# A value is compared with another one.
+_OPTION = 2
 _HASH = 8
 # A name is read by a pattern once more for what `additionalProperties` has to leave out.
 _NAMED = 2
@@ -52,13 +57,21 @@ def _enum(held: Json, _readings: Readings) -> _Weighed:
     values = held if isinstance(held, list) else []
     # Where all are of one such kind, the judge looks a value up.
     if not all(isinstance(value, str) for value in values) and not all(map(is_plain, values)):
-        yield "places", 2 * (places(values) - 1) + len(encode_json(values)) // BYTES_A_VISIT
+        yield from _options(values)
     yield from _compared(values)
 
 
 def _const(held: Json, _readings: Readings) -> _Weighed:
-    yield "places", 2 * places(held) - 2
+    if isinstance(held, Mapping | list):
+        yield from _options([held])
     yield from _compared([held])
+
+
+def _options(values: Sequence[Json]) -> _Weighed:
+    """A value meets each of them once, and what it holds what that holds, if there is as much."""
+    yield "options", _OPTION * len(values)
+    held = sum(map(places, values)) - len(values)
+    yield "listed", _OPTION * held + len(encode_json(values)) // BYTES_A_VISIT
 
 
 def _bound(held: Json, _readings: Readings) -> _Weighed:
@@ -68,8 +81,7 @@ def _bound(held: Json, _readings: Readings) -> _Weighed:
 
 
 def _multiple(held: Json, _readings: Readings) -> _Weighed:
-    for unit, weight in _compared([held]):
-        yield unit, _MULTIPLE * weight
+    yield from _compared([held], _MULTIPLE)
 
 
 def _type(held: Json, _readings: Readings) -> _Weighed:
@@ -99,12 +111,14 @@ def _unique(held: Json, _readings: Readings) -> _Weighed:
         yield "pairs", 1
 
 
-def _compared(values: Sequence[Json]) -> _Weighed:
-    """A number of an instance meets one number at a time of each of `values` that is one, or holds some."""
+def _compared(values: Sequence[Json], times: int = 1) -> _Weighed:
+    """A number of an instance meets one number at a time of each of `values` that is one, or holds some; so
+    many `times` what lies in their digits.
+    """
     holding = [numbers for value in values if (numbers := list(_numbers(value)))]
     long = [number for numbers in holding for number in numbers if not is_plain(number)]
-    weight = _FRACTION + max((square(written(repr(number).encode())) for number in long), default=0)
-    yield "digits", len(holding)
+    weight = _FRACTION + times * max((square(written(repr(number).encode())) for number in long), default=0)
+    yield "digits", times * len(holding)
     yield "numbers", weight * len(holding)
     yield "integers", weight * sum(not all(map(is_plain, numbers)) for numbers in holding)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self, TypeAlias
+from urllib.parse import unquote
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -21,6 +22,7 @@ from psych_runtime_core.spec.base import (
     SpecModel,
 )
 from psych_runtime_core.spec.headers import HeaderName, Headers, HeaderText, no_headers
+from psych_runtime_core.spec.in_clear import looks_like_a_secret
 from psych_runtime_core.spec.issues import IssueCode
 from psych_runtime_core.spec.templates import url_template
 from psych_runtime_core.spec.urls import MAX_URL
@@ -31,9 +33,21 @@ Annotation: TypeAlias = Literal["read-only", "write", "destructive"]
 
 def _template(text: str) -> str:
     try:
-        url_template(text)
+        template = url_template(text)
     except ValueError as bad:
         refuse(Refusal(IssueCode.BAD_URL, str(bad), text))
+    in_clear = [
+        Refusal(
+            IssueCode.LITERAL_SECRET,
+            f"{part.key} of its query looks like a secret, and a Spec is stored in clear: name the secret in"
+            " `credential`, and the header that carries it in `credential_header`",
+            part.key,
+        )
+        for part in template.query
+        if looks_like_a_secret(unquote(part.key), part.literal)
+    ]
+    if in_clear:
+        refuse(*in_clear)
     return text
 
 
@@ -76,7 +90,8 @@ class HttpTool(SpecModel):
     """An endpoint that a model may call; its arguments fill the path, the query, the headers and the body.
 
     - `url`: `{name}` stands in path segments and query values only. `query`: arguments that go into the query
-      of a method that has a body. `headers`: fixed ones, with `{name}` in their values.
+      of a method that has a body, unless the URL has a place for them. `headers`: fixed ones, with `{name}`
+      in their values.
     - `credential` is the name of a secret, sent in `credential_header` after the word `credential_scheme`.
     - `idempotency_header` carries the call's key, the same at each try and after a crash.
     - No `annotations`: GET is read-only, DELETE destructive, any other writes. `safe_to_retry` None: GET is.

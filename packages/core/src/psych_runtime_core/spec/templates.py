@@ -40,6 +40,11 @@ class QueryPart:
     def names(self) -> tuple[str, ...]:
         return names_in(self.value or ())
 
+    @property
+    def literal(self) -> str:
+        """What of the value stands in the template itself."""
+        return "".join(piece for piece in self.value or () if isinstance(piece, str))
+
 
 @dataclass(frozen=True, slots=True)
 class UrlTemplate:

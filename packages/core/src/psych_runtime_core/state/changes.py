@@ -143,7 +143,7 @@ def _remember_sent(state: RunStateView, record: ModelCallFinished | ModelCallFai
 
 def _model_call_failed(state: RunStateView, record: ModelCallFailed) -> None:
     lane = state.lanes[record.lane]
-    state.set(meter=state.meter.failed(record.usage, record.cost, retried=record.will_retry))
+    state.set(meter=state.meter.failed(record))
     _remember_sent(state, record)
     failed = changed(
         lane,

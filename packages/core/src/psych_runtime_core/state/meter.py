@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from psych_runtime_core.records.turn import ModelCallFailed
 from psych_runtime_core.state.changed import changed
 from psych_runtime_core.usage import Cost, Usage
 
@@ -36,11 +37,14 @@ class Meter:
         unpriced = self.unpriced_model_calls + (cost is None)
         return changed(metered, model_calls=self.model_calls + 1, unpriced_model_calls=unpriced)
 
-    def failed(self, usage: Usage | None, cost: Cost | None, *, retried: bool) -> Meter:
-        """After a try that gave none."""
-        metered = self._used(usage, cost)
+    def failed(self, record: ModelCallFailed) -> Meter:
+        """After a try that gave none. One that had begun to answer costs, whoever says how much."""
+        unpriced = record.begun and record.cost is None
         return changed(
-            metered, failed_model_calls=self.failed_model_calls + 1, retries_used=self.retries_used + retried
+            self._used(record.usage, record.cost),
+            failed_model_calls=self.failed_model_calls + 1,
+            retries_used=self.retries_used + record.will_retry,
+            unpriced_model_calls=self.unpriced_model_calls + unpriced,
         )
 
     def lost(self) -> Meter:

@@ -85,7 +85,7 @@ def _metered(tries: Iterable[TryRecords]) -> Meter:
         if each.finished is not None:
             meter = meter.finished(each.finished.usage, each.finished.cost)
         elif each.failed is not None:
-            meter = meter.failed(each.failed.usage, each.failed.cost, retried=each.failed.will_retry)
+            meter = meter.failed(each.failed)
         elif each.lost:
             meter = meter.lost()
     return meter

@@ -10,7 +10,8 @@ from typing import Any, TypeAlias, TypeGuard, TypeVar, cast
 from psych_runtime_core.errors import EntryTooLarge, NotJson
 from psych_runtime_core.ids import checked_identifier
 from psych_runtime_core.jsonvalue import FrozenDict, Json, encode_json, freeze
-from psych_runtime_core.messages import Part
+from psych_runtime_core.messages import FilePart, ImagePart, Part, TextPart
+from psych_runtime_core.ports.blob import BlobStore
 from psych_runtime_core.spec.document import Spec
 from psych_runtime_core.spoken import payload_of, refused_kinds
 
@@ -24,6 +25,13 @@ def of_kind(name: str, value: object, kind: type[T]) -> T:
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise TypeError(f"{name} must be {kind.__name__}, not {type(value).__name__}")
     return value
+
+
+def blob_store(value: object) -> BlobStore | None:
+    """`value` as the blobs of a call, or None. Raises `TypeError` for what keeps none."""
+    if value is not None and not all(hasattr(value, method) for method in ("put", "open", "delete_run")):
+        raise TypeError(f"blobs must be a BlobStore, such as store.blobs, not {type(value).__name__}")
+    return cast("BlobStore | None", value)
 
 
 def identifier(name: str, value: object) -> str:
@@ -96,6 +104,8 @@ def spoken(name: str, value: object, most: int = MAX_PAYLOAD_BYTES) -> FrozenDic
     """A JSON object, or a text or parts that stand for `{"message": …}`."""
     if isinstance(value, str):
         return json_object(name, {"message": value}, most)
+    if isinstance(value, TextPart | ImagePart | FilePart):
+        raise TypeError(f"{name} is one {type(value).__name__}; give a list of parts: [part]")
     if isinstance(value, list | tuple):
         return json_object(name, _payload(name, cast("Sequence[object]", value)), most)
     return json_object(name, value, most)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator
 
 from psych_runtime.api.access import header_of, scope_of
-from psych_runtime.api.arguments import identifier
+from psych_runtime.api.arguments import blob_store, identifier
 from psych_runtime.api.export_file import BLOB_PIECE_BYTES, BlobPiece, Item, Start, Tally, line_of
 from psych_runtime.api.log import LogReader
 from psych_runtime.attempt.reading import PAGE
@@ -31,7 +31,7 @@ def export_run(
     Raises with the first line `RunNotFound` and `AccessDenied`, with any `CorruptLog`.
     """
     run, held = RunId(identifier("run_id", run_id)), scope_of(store, scope)
-    return _lines(store, run, blobs, held)
+    return _lines(store, run, blob_store(blobs), held)
 
 
 async def _lines(

@@ -37,7 +37,8 @@ class KeptFile:
 async def kept(lines: Lines) -> AsyncGenerator[KeptFile]:
     """The file that `lines` are, each with its end or without.
 
-    Raises `CorruptLog` unless it is whole and as it was written, `RecordTooNew` for one of a newer form.
+    Raises `CorruptLog` unless it is whole and as it was written, `RecordTooNew` for one of a newer form, and
+    `TypeError` for what gives no lines of bytes, as a path, a text or a file in text mode.
     """
     async with SpooledTemporaryFile[bytes](max_size=SPOOL_BYTES) as file:
         tally, last = Tally(), b""
@@ -75,9 +76,27 @@ async def _each(lines: Lines) -> AsyncIterator[bytes]:
 
 
 async def _as_they_come(lines: Lines) -> AsyncIterator[bytes]:
+    _refuse_what_has_no_lines(lines)
     if isinstance(lines, AsyncIterable):
         async for line in lines:
-            yield line
+            yield _bytes(line)
     else:
         for line in lines:
-            yield line
+            yield _bytes(line)
+
+
+def _refuse_what_has_no_lines(given: object) -> None:
+    """A text and bytes can be gone through, too, but not by lines."""
+    if isinstance(given, str | bytes | bytearray) or not isinstance(given, AsyncIterable | Iterable):
+        raise _no_lines(given)
+
+
+def _bytes(line: object) -> bytes:
+    if not isinstance(line, bytes):
+        raise _no_lines(line)
+    return line
+
+
+def _no_lines(given: object) -> TypeError:
+    kind = type(given).__name__
+    return TypeError(f"give lines of bytes, such as open(path, 'rb') has, not {kind}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 
 from psych_runtime.api.export_file import BlobPiece
 from psych_runtime.api.export_spool import KeptFile
@@ -14,26 +14,23 @@ class BlobsTold:
     """The blobs that a file has told of so far: each whole, and under a key that a blob may have."""
 
     def __init__(self) -> None:
-        self._names = set[str]()
+        self.names = set[str]()
         self._name: str | None = None
         self._size = 0
 
     def take(self, piece: BlobPiece, header: RunHeader) -> None:
         """The next piece. Raises `ValueError` for one that belongs elsewhere."""
         if piece.call_id != self._name:
-            self._begin(_key(piece, header).call_id)
+            self._begin(_key(piece.call_id, header).call_id)
         if piece.offset != self._size:
             raise ValueError(f"the blob {piece.call_id} has no byte {self._size}")
         self._size += len(piece.data)
         check_blob_size(self._size)
 
-    def __bool__(self) -> bool:
-        return bool(self._names)
-
     def _begin(self, name: str) -> None:
-        if name in self._names:
+        if name in self.names:
             raise ValueError(f"the blob {name} comes twice")
-        self._names.add(name)
+        self.names.add(name)
         self._name, self._size = name, 0
 
 
@@ -43,9 +40,19 @@ async def put_blobs(blobs: BlobStore, file: KeptFile, header: RunHeader) -> None
     first = await anext(pieces, None)
     while first is not None:
         blob = _Blob(first, pieces)
-        content_type, metadata = first.content_type, first.metadata
-        await blobs.put(_key(first, header), blob.content(), content_type=content_type, metadata=metadata)
+        await blobs.put(
+            _key(first.call_id, header),
+            blob.content(),
+            content_type=first.content_type,
+            metadata=first.metadata,
+        )
         first = blob.next
+
+
+async def take_back(blobs: BlobStore, names: Iterable[str], header: RunHeader) -> None:
+    """Remove blobs that were stored for a Run that does not come."""
+    for name in names:
+        await blobs.delete(_key(name, header))
 
 
 class _Blob:
@@ -61,5 +68,5 @@ class _Blob:
             self.next = await anext(self._pieces, None)
 
 
-def _key(piece: BlobPiece, header: RunHeader) -> BlobKey:
-    return BlobKey(header.scope.tenant, header.run_id, piece.call_id)
+def _key(name: str, header: RunHeader) -> BlobKey:
+    return BlobKey(header.scope.tenant, header.run_id, name)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
 from psych_runtime.api.access import allow_admission, header_of, scope_of
+from psych_runtime.api.arguments import blob_store
 from psych_runtime.api.export_file import BlobPiece, Item
 from psych_runtime.api.export_spool import KeptFile, Lines, broken, kept
 from psych_runtime.api.external import until_known
-from psych_runtime.api.import_blobs import BlobsTold, put_blobs
-from psych_runtime.api.import_checks import admission, refuse_wrong_place, wrong_log
+from psych_runtime.api.import_blobs import BlobsTold, put_blobs, take_back
+from psych_runtime.api.import_checks import admission, refuse_wrong_place, stored_otherwise
+from psych_runtime.egress.pace import beside
 from psych_runtime_core.errors import IdempotencyConflict, RunNotFound
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.blob import BlobStore
@@ -33,24 +36,22 @@ async def import_run(
     as it is. A Run that was purged here comes back without its key, which answers for it as it would without
     the file.
 
-    Raises `CorruptLog` for a file that was cut or edited and for another log of this id, `RecordTooNew` and
-    `SpecValidationError` for one of a newer release, `IdempotencyConflict` where its key is another Run's,
-    `AccessDenied` for a Run of another tenant, or under or after one, and `ValueError` where it has blobs
-    and none are given.
+    Raises `CorruptLog` for a file that was cut or edited, whose log does not fold or whose header says
+    otherwise, and for another log of this id, `RecordTooNew` and `SpecValidationError` for one of a newer
+    release, `IdempotencyConflict` where its key is another Run's, `AccessDenied` for a Run of another tenant,
+    or under or after one, and `ValueError` where it has blobs and none are given.
     """
-    held = scope_of(store, scope)
+    held, blobs = scope_of(store, scope), blob_store(blobs)
     async with kept(lines) as file:
         found = await _read(file)
         allow_admission(store, found.header, held)
-        write = admission(found.header, found.versions, found.entries)
-        if found.blobs and blobs is None:
+        write = await beside(partial(admission, found.header, found.versions, found.entries))
+        if found.blobs.names and blobs is None:
             raise ValueError("this Run has blobs; give blobs= to store them in")
         if not await _is_there(store, found.header, held):
             await _refuse_taken_key(store, found.header)
             await refuse_wrong_place(store, found.header)
-            if blobs is not None:
-                await put_blobs(blobs, file, found.header)
-            await _admit(store, found.versions, write, held)
+            await _Coming(store, blobs, file, found, held).come(write)
         if found.header.erased:
             await _erase(store, found.header)
     return found.header.run_id
@@ -100,12 +101,12 @@ async def _is_there(store: Store, header: RunHeader, held: Scope | None) -> bool
     """
     try:
         stored = await header_of(store, header.run_id, held)
+        last = await store.read(header.run_id, header.head.seq - 1, 1)
     except RunNotFound:
         return False
-    last = await store.read(header.run_id, header.head.seq - 1, 1)
     if stored.scope.tenant == header.scope.tenant and last and last[0].head == header.head:
         return True
-    raise wrong_log(header, header.head.seq, "another log is stored under this id; purge that Run first")
+    raise stored_otherwise(header)
 
 
 async def _refuse_taken_key(store: Store, header: RunHeader) -> None:
@@ -116,19 +117,54 @@ async def _refuse_taken_key(store: Store, header: RunHeader) -> None:
             raise IdempotencyConflict(key, other.run_id, "log")
 
 
-async def _admit(store: Store, versions: list[Version], write: Admit, held: Scope | None) -> None:
-    for version in versions:
-        await until_known(store, partial(store.put_version, version))
-    header = write.header
-    stood = await until_known(store, lambda: store.admit(header, write.entries))
-    if stood != header.run_id and header.idempotency_key is not None:
-        raise IdempotencyConflict(header.idempotency_key, stood, "log")
-    if not await _is_there(store, header, held):
-        nameless = header.model_copy(update={"idempotency_key": None})
-        await until_known(store, lambda: store.admit(nameless, write.entries))
+@dataclass(frozen=True)
+class _Coming:
+    """A Run that is not there comes: its blobs, its Versions, and then its log."""
+
+    store: Store
+    blobs: BlobStore | None
+    file: KeptFile
+    found: _Found
+    held: Scope | None
+
+    async def come(self, write: Admit) -> None:
+        """Store the Run. Raises `IdempotencyConflict`, and then leaves no blobs of one that is not there."""
+        await self._put_blobs()
+        for version in self.found.versions:
+            await until_known(self.store, partial(self.store.put_version, version))
+        try:
+            await self._admit(write)
+        except IdempotencyConflict:
+            await self._take_back()
+            raise
+
+    async def _admit(self, write: Admit) -> None:
+        header = write.header
+        stood = await until_known(self.store, lambda: self.store.admit(header, write.entries))
+        if stood != header.run_id and header.idempotency_key is not None:
+            raise IdempotencyConflict(header.idempotency_key, stood, "log")
+        if not await _is_there(self.store, header, self.held):
+            # It was purged: long ago, or right now, and its blobs with it.
+            await self._put_blobs()
+            nameless = header.model_copy(update={"idempotency_key": None})
+            await until_known(self.store, lambda: self.store.admit(nameless, write.entries))
+
+    async def _put_blobs(self) -> None:
+        if self.blobs is not None:
+            await put_blobs(self.blobs, self.file, self.found.header)
+
+    async def _take_back(self) -> None:
+        if self.blobs is None:
+            return
+        try:
+            await self.store.get_run(self.found.header.run_id)
+        except RunNotFound:
+            await take_back(self.blobs, self.found.blobs.names, self.found.header)
 
 
 async def _erase(store: Store, header: RunHeader) -> None:
     """Say that a Run is erased, where it came from this file and not whole."""
-    if (await store.get_run(header.run_id)).request == header.request:
-        await store.erase(RunQuery(run_ids=frozenset({header.run_id})))
+    # Whoever purged it meanwhile left nothing to erase.
+    with suppress(RunNotFound):
+        if (await store.get_run(header.run_id)).request == header.request:
+            await store.erase(RunQuery(run_ids=frozenset({header.run_id})))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from psych_runtime.api.access import scope_of
-from psych_runtime.api.arguments import of_kind
+from psych_runtime.api.arguments import blob_store, of_kind
 from psych_runtime.api.scoped import within
+from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.blob import BlobStore
 from psych_runtime_core.ports.checks import check_conditions
 from psych_runtime_core.ports.queries import RunQuery, pages
-from psych_runtime_core.ports.runs import RunState
+from psych_runtime_core.ports.runs import RunHeader, RunState
 from psych_runtime_core.ports.store import Store
+from psych_runtime_core.ports.trees import from_the_leaves
 from psych_runtime_core.scope import Scope
 
 # As many as one question about Runs may name.
@@ -23,9 +26,10 @@ async def purge(
 ) -> int:
     """Remove settled Runs whose root matches, trees whole, until none matches; of how many Runs.
 
-    A tree stays while one of its Runs, or one that continues one of them, is not settled. Entries, headers,
-    live text and, with `blobs`, their blobs go; Versions stay, and an idempotency key answers for 30 days.
-    `query.limit` is how many trees go at a time. Interrupted, it is called again.
+    Where a root is not stored, as of a child that was imported alone, the first by id of those nearest to it
+    is asked in its place. A tree stays while one of its Runs, or one that continues one of them, is not
+    settled. Entries, headers, live text and, with `blobs`, their blobs go; Versions stay, and an idempotency
+    key answers for 30 days. `query.limit` is how many trees go at a time. Interrupted, it is called again.
 
     Raises, before anything is removed, `ValueError` for a query without conditions and for matches that hold
     blobs where no `blobs` are given, and `AccessDenied` for a query that names another tenant.
@@ -33,8 +37,9 @@ async def purge(
     held = scope_of(store, scope)
     check_conditions(of_kind("query", query, RunQuery))
     meant = within(query, held) if held else query
-    if blobs is not None:
-        return await _purge_with(store, meant, blobs)
+    kept = blob_store(blobs)
+    if kept is not None:
+        return await _purge_with(store, meant, kept)
     await _refuse_blobs(store, meant)
     count = 0
     while removed := await store.purge(meant):
@@ -49,26 +54,48 @@ async def _purge_with(store: Store, query: RunQuery, blobs: BlobStore) -> int:
         for header in meant:
             # Flagged or not: a blob is stored before the record that names it.
             await blobs.delete_run(header.scope.tenant, header.run_id)
-        roots = frozenset(header.root_run_id for header in meant)
-        while removed := await store.purge(RunQuery(run_ids=roots, limit=query.limit)):
+        # Of each tree the last Run is the one by which it is meant.
+        tops = frozenset({_tree_of(header): header.run_id for header in meant}.values())
+        while removed := await store.purge(RunQuery(run_ids=tops, limit=query.limit)):
             count += len(removed)
     return count
 
 
 async def _refuse_blobs(store: Store, query: RunQuery) -> None:
-    """Raise `ValueError` where a tree that matches holds blobs, in its root or below."""
+    """Raise `ValueError` where a tree that matches holds blobs, anywhere in it."""
     holders = RunQuery(
         tenant=query.tenant, blobs=True, states=frozenset({RunState.SETTLED}), limit=RUNS_NAMED
     )
     async for page in pages(partial(store.find_runs, holders)):
-        roots = frozenset(header.root_run_id for header in page.items)
-        named = roots if query.run_ids is None else roots & query.run_ids
+        tops = await _tops(store, page.items)
+        named = tops if query.run_ids is None else tops & query.run_ids
         if named:
             await _refuse_settled(store, query.model_copy(update={"run_ids": named}))
 
 
+async def _tops(store: Store, members: Sequence[RunHeader]) -> frozenset[RunId]:
+    """The roots of these Runs and, where one is not stored, who is asked in its place."""
+    trees = {_tree_of(header) for header in members}
+    roots = RunQuery(run_ids=frozenset(root for _, root in trees), limit=RUNS_NAMED)
+    stored = [each async for page in pages(partial(store.find_runs, roots)) for each in page.items]
+    rooted = {_tree_of(each) for each in stored if each.run_id == each.root_run_id}
+    nearest = [await _nearest(store, *tree) for tree in trees - rooted]
+    return frozenset([*(root for _, root in trees & rooted), *nearest])
+
+
+async def _nearest(store: Store, tenant: str, root: RunId) -> RunId:
+    tree = RunQuery(tenant=tenant, root_run_id=root, limit=RUNS_NAMED)
+    there = [each async for page in pages(partial(store.find_runs, tree)) for each in page.items]
+    # Somebody else may have purged it meanwhile: then nobody is named by this.
+    return from_the_leaves(there)[-1].run_id if there else root
+
+
+def _tree_of(header: RunHeader) -> tuple[str, RunId]:
+    return header.scope.tenant, header.root_run_id
+
+
 async def _refuse_settled(store: Store, holding: RunQuery) -> None:
     async for page in pages(partial(store.find_runs, holding)):
-        for root in page.items:
-            if root.terminal is not None:
-                raise ValueError(f"{root.run_id} or a child of it holds blobs; give blobs= to remove them")
+        for top in page.items:
+            if top.terminal is not None:
+                raise ValueError(f"the tree of {top.run_id} holds blobs; give blobs= to remove them")

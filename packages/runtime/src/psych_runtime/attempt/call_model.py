@@ -12,23 +12,21 @@ from pydantic import ValidationError
 
 from psych_runtime.attempt.asked_again import warn_when_asked_again
 from psych_runtime.attempt.asking import Asking
+from psych_runtime.attempt.broken_call import BrokenCall, may_have_begun, problem_of, status_of
 from psych_runtime.attempt.context import AttemptContext
 from psych_runtime.attempt.cut import UNWIND_SECONDS
 from psych_runtime.attempt.first import within
 from psych_runtime.attempt.permission import permitted
-from psych_runtime.failures.classify import attribute, classify
 from psych_runtime.model.assemble import Answer, Assembly
 from psych_runtime.model.by_model import provider_of
 from psych_runtime.model.prices.pricing import PricedCall, resolve_cost
 from psych_runtime.tools.ending import Raised
-from psych_runtime.tools.failures import failure_of
 from psych_runtime.tools.invoke import CodeRun
 from psych_runtime_core.arguments import arguments_or_text
 from psych_runtime_core.engine import wording
 from psych_runtime_core.engine.effects import CallModel, ModelProblem
 from psych_runtime_core.engine.ending import answer_too_large
 from psych_runtime_core.engine.retry import failed_call
-from psych_runtime_core.errors import PsychError
 from psych_runtime_core.ids import ToolCallId, call_digest, derive_call_id
 from psych_runtime_core.messages import ModelSource, ToolCall
 from psych_runtime_core.ports.model import StreamDone
@@ -67,12 +65,12 @@ class _Try:
             return self._failed(ToolFailure(kind=FailureKind.INVALID_PROMPT, message=text))
         ending = await self._heard()
         if isinstance(ending, Raised):
-            return self._failed(_problem(ending.error), _status(ending.error))
+            return self._broken(ending.error)
         try:
             record = self._recorded(ending)
         except ValidationError as error:
             # What a client puts into the end of its stream may be anything.
-            return self._failed(_problem(error))
+            return self._decided(self._problem(problem_of(error), None))
         return record if self._fits(ending, record) else self._unfit(ending)
 
     async def _heard(self) -> Answer | Raised:
@@ -158,10 +156,23 @@ class _Try:
 
     def _paid(self, failure: ToolFailure, answer: Answer) -> Record:
         """A failure that was paid for all the same."""
-        cost = self._cost(answer.done)
-        return self._decided(ModelProblem(failure, answer.done.usage, cost, self._timings(), self.sent))
+        return self._decided(self._problem(failure, answer.done))
 
-    def _cost(self, done: StreamDone) -> Cost | None:
+    def _broken(self, error: BaseException) -> Record:
+        """A try that raised. What its provider told of its price until then counts."""
+        failure, told = problem_of(error), BrokenCall.of(error)
+        if self.requested_at is None:
+            return self._failed(failure)
+        if self.first_at is None and not told.has_figures and not may_have_begun(error):
+            return self._failed(failure, status_of(error))
+        return self._decided(self._problem(failure, told), status_of(error))
+
+    def _problem(self, failure: ToolFailure, told: StreamDone | BrokenCall | None) -> ModelProblem:
+        """A failure of a call that had begun, with what its provider `told` of its price."""
+        usage, cost = (None, None) if told is None else (told.usage, self._cost(told))
+        return ModelProblem(failure, usage, cost, self._timings(), self.sent, begun=True)
+
+    def _cost(self, done: StreamDone | BrokenCall) -> Cost | None:
         runtime = self.attempt.runtime
         call = PricedCall(
             model=self.effect.model,
@@ -197,24 +208,3 @@ class _Try:
             time_to_first_token_seconds=None if self.first_at is None else self.first_at - requested,
             stream_duration_seconds=now - requested,
         )
-
-
-def _status(error: BaseException) -> object:
-    """The HTTP status that an error carries: one of ours as `status`, an SDK's as `status_code`."""
-    own = attribute(error, "status")
-    return attribute(error, "status_code") if own is None else own
-
-
-def _problem(error: BaseException) -> ToolFailure:
-    kind, retry_after = classify(error)
-    seen = failure_of(error)
-    code = attribute(error, "code")
-    return ToolFailure(
-        kind=kind,
-        message=seen.message,
-        # An error of ours says it all, and what it came from may hold a key that a provider echoed.
-        traceback=None if isinstance(error, PsychError) else seen.traceback,
-        transient=kind is FailureKind.TRANSIENT,
-        code=code if isinstance(code, str) else None,
-        retry_after_seconds=retry_after,
-    )

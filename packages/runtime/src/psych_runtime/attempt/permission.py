@@ -39,7 +39,7 @@ async def _bounded(ask: Callable[[], Awaitable[object]], fits: Callable[[object]
         return await verdict_of(ask, fits, POLICY_SECONDS)
     except NoVerdict as none:
         # The operator learns why; a model learns only that it is not allowed.
-        logger.error("the Policy failed, so it denies", exc_info=none.__cause__)
+        logger.error("the Policy %s, so it denies", none, exc_info=none.__cause__)
         return denial
 
 

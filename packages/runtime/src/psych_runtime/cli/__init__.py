@@ -18,7 +18,7 @@ from psych_runtime.cli.output import (
     visible,
     without_passwords,
 )
-from psych_runtime.cli.parser import parser
+from psych_runtime.cli.parser import parsed, parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,8 +39,7 @@ def _judged(arguments: Sequence[str]) -> int:
         try:
             return _obey(arguments)
         finally:
-            if sys.stdout is not None:
-                sys.stdout.flush()
+            sys.stdout.flush()
     except BrokenPipeError:
         raise
     except Exception as error:
@@ -57,7 +56,7 @@ def _judged(arguments: Sequence[str]) -> int:
 def _obey(arguments: Sequence[str]) -> int:
     whole = parser()
     try:
-        options = whole.parse_args(arguments)
+        options = parsed(whole, arguments)
     except SystemExit:
         return Exit.DONE
     if options.version:
@@ -74,6 +73,6 @@ def _obey(arguments: Sequence[str]) -> int:
 
 
 def _output_of(options: Namespace) -> Output:
-    terminal = sys.stdout is not None and sys.stdout.isatty()
-    colour = coloured(os.environ, forbidden=options.no_color or options.json, terminal=terminal)
+    forbidden = options.no_color or options.json
+    colour = coloured(os.environ, forbidden=forbidden, terminal=sys.stdout.isatty())
     return Output(json=options.json, colour=colour, quiet=options.quiet)

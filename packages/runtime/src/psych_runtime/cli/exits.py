@@ -37,6 +37,18 @@ class Exit(IntEnum):
     PIPE_CLOSED = 141
 
 
+MEANINGS: Mapping[Exit, str] = {
+    Exit.DONE: "done",
+    Exit.FAILED: "refused or failed, as it says",
+    Exit.USAGE: "the command line is wrong: a verb, a flag, a name, or the URL of a store",
+    Exit.FOUND: "the check ran and found something",
+    Exit.NOT_FOUND: "there is no such Run, Version or file",
+    Exit.UNREACHABLE: "the store does not answer",
+    Exit.INTERRUPTED: "Ctrl-C",
+    Exit.PIPE_CLOSED: "who read the output has gone",
+}
+
+
 class CommandError(Exception):
     """A refusal of the command itself: what is wrong, what to type, the code it ends with, its kind."""
 
@@ -122,7 +134,7 @@ _VERDICTS: tuple[tuple[type[Exception], Exit, Callable[[Any], str]], ...] = (
         _always("the same command once that is set right; psych doctor tells more"),
     ),
     (NotMigrated, Exit.FAILED, _cure_of_schema),
-    (UnknownStoreUrl, Exit.FAILED, _cure_of_url),
+    (UnknownStoreUrl, Exit.USAGE, _cure_of_url),
     (IdempotencyConflict, Exit.FAILED, _always("psych show of the Run that has this key")),
     (MissingExtra, Exit.FAILED, _cure_of_missing_extra),
     (RecordTooNew, Exit.FAILED, _always("psych of the release that wrote this Run")),

@@ -7,6 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 
 import psych_runtime
+from psych_runtime.api.import_checks import StoredOtherwise
 from psych_runtime.cli.documents import ImportedFile
 from psych_runtime.cli.exits import CommandError, Exit
 from psych_runtime.cli.listing import Told
@@ -52,7 +53,10 @@ async def _imported(store: Store, path: Path, *, dry_run: bool) -> ImportedFile:
     try:
         run_id = await psych_runtime.import_run(noticing, lines_of(path), blobs=blobs)
     except CorruptLog as error:
-        raise _refused(path, error, "a copy of that file as it was exported") from error
+        cure = "a copy of that file as it was exported"
+        if isinstance(error, StoredOtherwise):
+            cure = "psych log import with --store of another store, or purge that Run from this one first"
+        raise _refused(path, error, cure) from error
     except ValueError as error:
         if isinstance(error, PsychError):
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from argparse import Namespace
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -49,7 +50,16 @@ def _row(name: str, bad: BadLog | None) -> Sequence[str]:
 
 
 async def _judged(options: Namespace) -> AsyncIterator[tuple[str, BadLog | None]]:
-    """Each log that is meant."""
+    """Each log that is meant. Raises `CommandError`, before any is judged, for a file that is not there."""
+    for name in options.logs:
+        if _names_a_file(name) and not _is_file(name):
+            raise CommandError(
+                f"there is no file {name}",
+                "psych runs, which lists Runs, or a file that was exported",
+                Exit.NOT_FOUND,
+                "FileNotFoundError",
+                path=name,
+            )
     if options.all or not all(map(_is_file, options.logs)):
         async with opened(options) as store:
             async for judgement in _stored(store, options):
@@ -72,6 +82,11 @@ async def _stored(store: Store, options: Namespace) -> AsyncIterator[tuple[str, 
             yield name, await judged_file(Path(name), store.codec)
         else:
             yield name, await judged(store, await header_in(store, options, name))
+
+
+def _names_a_file(name: str) -> bool:
+    """Whether a word can only mean a file: no id of ours looks like that."""
+    return name.endswith(".jsonl") or os.sep in name
 
 
 def _is_file(name: str) -> bool:

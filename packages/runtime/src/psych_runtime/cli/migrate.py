@@ -35,6 +35,7 @@ def _tell(report: MigrationReport, output: Output) -> None:
     rows = [Row("applied", name) for name in report.applied]
     rows += [Row("pending", name) for name in report.pending]
     if report.to or rows:
+        rows = rows or [Row("pending", "nothing is pending")]
         output.rows([Row("level", f"{report.from_} to {report.to}"), *rows], rest="")
     else:
         output.rows([Row("level", "none: this store has no migrations")], rest="")

@@ -9,12 +9,12 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from shlex import quote
-from urllib.parse import unquote, urlsplit
 
 import psych_runtime
 from psych_runtime.cli.codecs import codec_named
 from psych_runtime.cli.exits import CommandError, Exit
 from psych_runtime.cli.output import without_passwords
+from psych_runtime.store.url import file_of, scheme_of
 from psych_runtime_core.errors import PsychError
 from psych_runtime_core.ports.store import Store
 
@@ -63,24 +63,39 @@ def url_of(options: Namespace, *, make: bool = False) -> str:
     url, other = url_named(options), command_of(options, store="sqlite:///runs.db")
     if not url:
         raise CommandError("no store is named", f"{other}, or set {VARIABLE}")
-    parts = urlsplit(url)
-    if parts.scheme == "memory":
+    try:
+        scheme = scheme_of(url)
+        file = Path(file_of(scheme + url[len(scheme) :])) if scheme == "sqlite" else None
+    except ValueError as error:
+        raise CommandError(str(error), other) from None
+    if scheme == "memory":
         raise CommandError(
             f"{url} lives and dies in the process that made it: nothing is there to read", other
         )
-    file = Path(unquote(parts.path[1:]))
-    if parts.scheme == "sqlite" and not make and not file.exists():
-        raise CommandError(f"there is no file {file.absolute()}", other, Exit.NOT_FOUND, "FileNotFoundError")
+    if file is not None and not make and not file.exists():
+        raise CommandError(
+            f"there is no file {file.absolute()}", _making(options), Exit.NOT_FOUND, "FileNotFoundError"
+        )
     return url
 
 
+def _making(options: Namespace) -> str:
+    """The command that makes the store which is named."""
+    named = f" --store {quote(without_passwords(options.store))}" if options.store else ""
+    return f"psych migrate{named}, which makes it, or the URL of a store that is there"
+
+
 def command_of(options: Namespace, **changes: str) -> str:
-    """The command that asks the same of this store, without further flags. A variable is not repeated."""
+    """The command that asks the same of this store, of all its Runs where it did, without further flags.
+
+    A variable is not repeated.
+    """
     words = ["psych", *options.does.words.split()]
     words += [value for name in ("run", "logs", "files") for value in _listed(getattr(options, name, None))]
     for name in ("store", "tenant", "codec"):
         value = changes.get(name) or getattr(options, name, None)
         words += [f"--{name}", value] if value else []
+    words += ["--all"] if getattr(options, "all", False) else []
     return without_passwords(" ".join(map(quote, words)))
 
 

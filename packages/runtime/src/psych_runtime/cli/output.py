@@ -151,7 +151,13 @@ def json_text(value: object) -> str:
 
 
 def prepare_streams() -> None:
-    """Let no stream fail on a character that its encoding lacks."""
+    """Let no stream fail on a character that its encoding lacks, and none be missing.
+
+    A stdout that was closed before the command began is as one whose reader has gone. What is told on stderr
+    goes nowhere where that is closed, and not to stdout, as `print` would have it.
+    """
+    sys.stdout = sys.stdout or _without_reader()
+    sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -165,8 +171,14 @@ def silence_stdout() -> None:
         os.close(nowhere)
 
 
-def _has_descriptor(stream: TextIO | None) -> bool:
+def _without_reader() -> TextIO:
+    ours, its = os.pipe()
+    os.close(ours)
+    return os.fdopen(its, "w")
+
+
+def _has_descriptor(stream: TextIO) -> bool:
     try:
-        return stream is not None and stream.fileno() >= 0
+        return stream.fileno() >= 0
     except OSError:
         return False

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
-from psych_runtime.cli.exits import CommandError
+from psych_runtime.cli.exits import MEANINGS, CommandError
 from psych_runtime.cli.verbs import EVERYWHERE, GROUPS, OF_A_STORE, VERBS, Flag, Verb
 
 DESCRIPTION = (
     "Starts projects, shows what the Runs of a store did, moves their logs, and looks after the store."
     " It executes no Run, and answers, steers and stops none."
 )
+EXIT_CODES = f"Exit codes of every verb: {'; '.join(f'{code} {said}' for code, said in MEANINGS.items())}."
 
 
 class Parser(argparse.ArgumentParser):
@@ -28,7 +29,7 @@ class Parser(argparse.ArgumentParser):
 
 def parser() -> Parser:
     """The whole command line. `does` of what it parses is the `Verb` to do, None where none is named."""
-    whole = Parser(prog="psych", description=DESCRIPTION, parents=[_flags_of_every_verb()])
+    whole = Parser(prog="psych", description=DESCRIPTION, parents=[_flags_of_every_verb()], epilog=EXIT_CODES)
     whole.set_defaults(does=None)
     whole.add_argument("--version", action="store_true", help="print the version and end")
     verbs = whole.add_subparsers(metavar="VERB", title="verbs", parser_class=Parser)
@@ -39,6 +40,15 @@ def parser() -> Parser:
             groups[group] = _add_group(verbs, group)
         _add(groups.get(group, verbs), name, verb)
     return whole
+
+
+def parsed(whole: Parser, arguments: Sequence[str]) -> argparse.Namespace:
+    """What `arguments` say. Raises `CommandError`; what no verb takes names the help of its own verb."""
+    options, rest = whole.parse_known_args(arguments)
+    if rest:
+        words = ["psych", *(options.does.words.split() if options.does else ())]
+        raise CommandError(f"unrecognized arguments: {' '.join(rest)}", f"{' '.join(words)} --help")
+    return options
 
 
 def _add_group(verbs: Any, name: str) -> Any:

@@ -14,9 +14,16 @@ from psych_runtime.cli.kit import Files
 
 @contextmanager
 def staging(parent: Path, files: Files) -> Generator[Path]:
-    """A new folder under `parent`, with `files` in it. What is left there at the end goes with it."""
+    """A new folder under `parent`, with `files` in it. What is left there at the end goes with it.
+
+    Raises `OSError` that names `parent` where no folder can be made in it.
+    """
     staged = parent / f".psych-{secrets.token_hex(6)}"
-    staged.mkdir()
+    try:
+        staged.mkdir()
+    except OSError as error:
+        # Nobody named the folder that it tells of.
+        raise type(error)(error.errno, error.strerror, str(parent)) from error
     try:
         for path, content in files.items():
             (staged / path).parent.mkdir(parents=True, exist_ok=True)

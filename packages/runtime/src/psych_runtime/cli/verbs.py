@@ -116,7 +116,12 @@ VERBS = (
         "write a project that runs as it stands",
         (
             flag("name", metavar="NAME", help="the folder to make; its last part names the project"),
-            flag("--template", metavar="TEMPLATE", default="minimal", help="default: minimal"),
+            flag(
+                "--template",
+                metavar="TEMPLATE",
+                default="minimal",
+                help="adapter: a store of your own; minimal: an agent; default: minimal",
+            ),
             switch("--force", "overwrite the files that the template has"),
         ),
         of_store=False,

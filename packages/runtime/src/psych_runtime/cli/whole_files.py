@@ -31,13 +31,22 @@ class WholeFile:
 def whole_file(path: Path) -> Generator[WholeFile]:
     """What is written in the block, at `path` once the block is through; else nothing of it stays.
 
-    Raises `CommandError` where another file has that name: at once where that is no file, else at the end.
+    Raises `CommandError` where there is no folder for it, and where another file has that name: at once where
+    that is no file, else at the end.
     A file of equal bytes is left as it is.
     """
     if path.exists() and not path.is_file():
         raise _refused(f"{path} is no file")
+    if not path.parent.is_dir():
+        raise CommandError(
+            f"there is no folder {path.parent}",
+            "-o in a folder that is there",
+            Exit.FAILED,
+            "NotADirectoryError",
+        )
     with staging(path.parent, {}) as staged:
-        beside = staged / path.name
+        # Under its own name a failure would be of a path that nobody gave.
+        beside = staged / "file"
         with beside.open("xb") as file:
             written = WholeFile(path, file)
             yield written

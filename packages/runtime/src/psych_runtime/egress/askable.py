@@ -1,8 +1,8 @@
-"""Whether a consumer's object can be asked as an egress policy is, before any request meets it."""
+"""Whether a consumer's object can be asked or told as it will be, before any request meets it."""
 
 from __future__ import annotations
 
-from inspect import iscoroutinefunction
+from inspect import isasyncgenfunction, iscoroutinefunction
 from typing import Any
 
 _QUESTIONS = {"allow": "allow(self, request)", "allow_address": "allow_address(self, request, address)"}
@@ -19,6 +19,29 @@ def fault_of(policy: object) -> str | None:
     plain = [name for name in _QUESTIONS if not _is_async(getattr(policy, name))]
     if plain:
         return f"a {kind} whose {plain[0]} is not async; write async def {_QUESTIONS[plain[0]]}"
+    return None
+
+
+def require_policy(policy: object) -> None:
+    """`TypeError` for what cannot be asked."""
+    if fault := fault_of(policy):
+        raise TypeError(f"policy is {fault}")
+
+
+def require_plain(**functions: object) -> None:
+    """`TypeError` for what is no plain function, called and not awaited; a setting of None is left out."""
+    for name, function in functions.items():
+        if function is not None and (fault := _fault_of_plain(function)):
+            raise TypeError(f"{name}= is {fault}")
+
+
+def _fault_of_plain(function: object) -> str | None:
+    if isinstance(function, type):
+        return f"the class {function.__name__}; give a plain function, or an instance that can be called"
+    if not callable(function):
+        return f"a {type(function).__name__}; give a plain function"
+    if _is_async(function) or isasyncgenfunction(function):
+        return "async, and nobody awaits it; write def in place of async def"
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from inspect import isawaitable, iscoroutine
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -44,12 +45,20 @@ class Auditor:
             seconds=hop.seconds,
         )
         try:
-            self._audit(event)
+            _refuse_awaitable(self._audit(event))
         except BaseException:
             # No cancellation of this task comes out of a function that is not awaited.
             if not self._complained:
                 self._complained = True
                 logger.exception("the audit of egress raises; requests go on, and this is logged once")
+
+
+def _refuse_awaitable(given: object) -> None:
+    """`TypeError` for what is only told once it is awaited, as a lambda around an async function gives."""
+    if isawaitable(given):
+        if iscoroutine(given):
+            given.close()
+        raise TypeError("nobody awaits what audit= gives: it has to be a plain function of an EgressEvent")
 
 
 def _origin(asked: EgressRequest, error: BaseException | None) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Required, TypeAlias, TypedDict
+from dataclasses import MISSING, dataclass, fields
+from typing import TYPE_CHECKING, Any, Required, Self, TypeAlias, TypedDict, cast, get_args
 
 from psych_runtime.egress.credential import CredentialBinding
 from psych_runtime.egress.headers import checked
@@ -62,7 +62,7 @@ class TransportRequestSettings(RequestSettings, TransportClientSettings, total=F
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """The options of a client, checked; `ValueError` says what to give instead."""
+    """The options of a client, checked; `ValueError` and `TypeError` say what to give instead."""
 
     scope: Scope
     purpose: EgressPurpose
@@ -73,7 +73,25 @@ class Caller:
     max_response_bytes: int | None = MAX_RESPONSE_BYTES
     configured: Collection[str] = ()
 
+    @classmethod
+    def of(cls, options: Mapping[str, object]) -> Self:
+        """Out of keywords that were handed on; one that is none, or a missing one, is told of as theirs."""
+        known = {field.name: field.default is not MISSING for field in fields(cls)}
+        if unknown := sorted(options.keys() - known):
+            raise TypeError(f"{unknown[0]}= is no option here; these are: {', '.join(sorted(known))}")
+        if absent := [name for name, optional in known.items() if not optional and name not in options]:
+            raise TypeError(f"{absent[0]}= is missing: give {_CURES[absent[0]]}")
+        return cls(**cast("dict[str, Any]", options))
+
     def __post_init__(self) -> None:
+        for name, kind in {"scope": Scope, "credential": CredentialBinding, "timeouts": HttpTimeouts}.items():
+            given: object = getattr(self, name)
+            if not isinstance(given, kind) and (given is not None or kind is Scope):
+                raise TypeError(f"{name} is a {type(given).__name__}: give {_CURES[name]}")
+        if self.purpose not in get_args(EgressPurpose):
+            raise ValueError(f"purpose={self.purpose!r} is none: give {_CURES['purpose']}")
+        if isinstance(self.configured, str):
+            raise TypeError(f"configured is one text: write configured=({self.configured!r},)")
         if self.max_response_bytes is not None and self.max_response_bytes < 0:
             raise ValueError("max_response_bytes is below 0: give bytes, or None for no cap")
         object.__setattr__(self, "headers", checked(self.headers or {}))
@@ -101,6 +119,14 @@ class Sending(Caller):
             raise ValueError(
                 f"redirects={self.redirects}: at most {MAX_REDIRECTS} are followed, 0 hands them on"
             )
+
+
+_CURES = {
+    "scope": "a Scope, such as Scope(tenant='acme')",
+    "purpose": f"one of {', '.join(get_args(EgressPurpose))}",
+    "credential": "a CredentialBinding(origin, resolve)",
+    "timeouts": "HttpTimeouts(total=10.0), or the like",
+}
 
 
 def _origin(url: str) -> str:

@@ -47,8 +47,8 @@ async def _bounded(policy: EgressPolicy, request: EgressRequest, address: IPAddr
     try:
         return await verdict_of(ask, partial(decided, policy), POLICY_SECONDS)
     except NoVerdict as none:
-        logger.error("the egress policy failed, so it denies", exc_info=none.__cause__)
-        return EgressDecision(False, f"{_named(policy)} failed, so it denies; the log has its error")
+        logger.error("the egress policy %s, so it denies", none, exc_info=none.__cause__)
+        return EgressDecision(False, f"{_named(policy)} {none}, so it denies; the log has its error")
 
 
 def decided(policy: EgressPolicy, decision: object) -> EgressDecision:

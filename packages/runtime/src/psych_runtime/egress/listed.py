@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Network, ip_interface
+from ipaddress import IPv4Address, IPv6Network, ip_address, ip_interface
+from urllib.parse import urlsplit
 
-from psych_runtime.egress.addresses import IPNetwork
+from psych_runtime.egress.addresses import IPNetwork, class_of
 from psych_runtime.egress.target import origin_of
 from psych_runtime_core.errors import AccessDenied
 from psych_runtime_core.ports.egress import EgressRequest, IPAddress
@@ -55,9 +56,12 @@ def _read(setting: str, entry: object) -> str | IPNetwork:
     try:
         if not isinstance(entry, str):
             raise ValueError("write it as a text")
-        if "://" in entry:
-            return _origin(entry)
-        return _network(entry) or _host(entry)
+        if "*" in entry:
+            raise ValueError("wildcards are not taken: name each host, or write a policy of your own")
+        read = _origin(entry) if "://" in entry else _network(entry) or _host(entry)
+        if setting == "allow" and _is_guarded(read):
+            raise ValueError("metadata and link-local addresses are refused to all: take it out of the list")
+        return read
     except ValueError as error:
         raise ValueError(f"PublicOnly({setting}=) lists {entry!r}: {error}") from None
 
@@ -95,6 +99,16 @@ def _host(entry: str) -> str:
     if _NUMBER.fullmatch(entry):
         raise ValueError("it is an address in part or in another base: write all four numbers, as '10.0.0.1'")
     return _checked(f"https://{entry}").removeprefix("https://").removesuffix(":443")
+
+
+def _is_guarded(entry: str | IPNetwork) -> bool:
+    """Whether it names nothing but addresses that `PublicOnly` lets nobody reach."""
+    if not isinstance(entry, str):
+        return {class_of(entry[0]), class_of(entry[-1])} == {"metadata"}
+    try:
+        return class_of(ip_address(urlsplit(entry).hostname or "")) == "metadata"
+    except ValueError:
+        return False
 
 
 def _checked(url: str) -> str:

@@ -10,7 +10,7 @@ from typing import Unpack
 
 import httpx2
 
-from psych_runtime.egress.askable import fault_of
+from psych_runtime.egress.askable import require_plain, require_policy
 from psych_runtime.egress.audit import Auditor
 from psych_runtime.egress.callers import Caller, Sending, TransportClientSettings, TransportRequestSettings
 from psych_runtime.egress.connector import Connector, Resolver
@@ -56,8 +56,8 @@ class HttpTransport:
         max_pools: int = 256,
     ) -> None:
         policy = PublicOnly() if policy is None else policy
-        if fault := fault_of(policy):
-            raise TypeError(f"policy is {fault}")
+        require_policy(policy)
+        require_plain(audit=audit, headers=headers)
         if proxy is not None and judges_addresses(policy) and not proxy.enforces_policy:
             raise ValueError(
                 "a proxy resolves names, so the policy cannot judge their addresses: give the proxy the same "
@@ -83,7 +83,7 @@ class HttpTransport:
     def client(self, scope: Scope, **options: Unpack[TransportClientSettings]) -> httpx2.AsyncClient:
         """A client for an SDK. All it does goes through this transport; what it raises is the transport's."""
         self._complete(options)
-        return self._client(Caller(scope=scope, **options))
+        return self._client(Caller.of({"scope": scope, **options}))
 
     async def request(
         self, method: str, url: httpx2.URL | str, **options: Unpack[TransportRequestSettings]
@@ -102,7 +102,7 @@ class HttpTransport:
     ) -> AbstractAsyncContextManager[httpx2.Response]:
         """As `request`, with the body still to be read; leaving closes the connection if it was not."""
         self._complete(options)
-        return self._streamed(method, url, Sending(**options))
+        return self._streamed(method, url, Sending.of(options))
 
     async def authorize(
         self,

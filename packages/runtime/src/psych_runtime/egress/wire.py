@@ -46,7 +46,8 @@ def _words(error: BaseException) -> str:
         case Unusable() as told:
             return str(told)
         case ssl.SSLCertVerificationError() as told:
-            return f"certificate verify failed: {told.verify_message}"
+            # What comes after the comma names the host.
+            return f"certificate verify failed: {told.verify_message.partition(', ')[0]}"
         case ssl.SSLError() as told:
             reason = told.reason or ""
             return f"TLS failed: {reason}" if _REASON.fullmatch(reason) else "TLS failed"

@@ -11,8 +11,8 @@ AUTH_STATUSES = frozenset({401, 403})
 TRANSIENT_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504, *range(520, 525), 529})
 # A gateway answers these in the place of a server of which it saw no answer.
 GATEWAY_STATUSES = frozenset({502, 504, *range(520, 525)})
-# Answered before the request was read, or instead of doing it.
-UNDONE_STATUSES = frozenset({408, 425, 429})
+# Of the failures of a server these alone say that it never began: it cannot do such a thing.
+NEVER_BEGUN_STATUSES = frozenset({501, 505})
 
 
 def may_pass(status: int) -> bool:
@@ -27,7 +27,9 @@ def end_is_unseen(status: int) -> bool:
 
 def says_nothing_was_done(status: int, *, asks_to_wait: bool) -> bool:
     """Whether a server that answers this did nothing; `asks_to_wait`: it named a time to come again."""
-    return status in UNDONE_STATUSES or (status == HTTPStatus.SERVICE_UNAVAILABLE and asks_to_wait)
+    if status < HTTPStatus.INTERNAL_SERVER_ERROR or status in NEVER_BEGUN_STATUSES:
+        return True
+    return status == HTTPStatus.SERVICE_UNAVAILABLE and asks_to_wait
 
 
 def kind_of_status(status: int) -> FailureKind:

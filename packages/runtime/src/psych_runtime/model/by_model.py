@@ -6,8 +6,9 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Protocol, cast, runtime_checkable
 
+from psych_runtime.model.askable import fault_of_client
 from psych_runtime.model.errors.table import advice
-from psych_runtime_core.errors import ModelError, ModelErrorKind
+from psych_runtime_core.errors import CallSource, ModelError, ModelErrorKind
 from psych_runtime_core.ports.model import (
     ModelCallContext,
     ModelCapabilities,
@@ -38,7 +39,8 @@ class ByModel:
     """A `ModelClient` that asks others by the name of the model, so that fallbacks cross providers.
 
     Keys are whole names, or begin one and end in `*`: `ByModel({"claude-*": a, "gpt-*": b, "*": c})`. A whole
-    name wins, then the longest beginning. Raises `ValueError` for a key that is neither.
+    name wins, then the longest beginning. Raises `ValueError` for a key that is neither, `TypeError` for a
+    value that is no client.
     """
 
     provider = "by_model"
@@ -46,9 +48,11 @@ class ByModel:
     def __init__(self, clients: Mapping[str, ModelClient]) -> None:
         if not clients or not isinstance(cast("object", clients), Mapping):
             raise ValueError('ByModel has no clients; give {"name-*": client, "*": client}')
-        for name in clients:
+        for name, client in clients.items():
             if not name or "*" in name[:-1]:
                 raise ValueError(f"{name!r} is no name of models; a * may stand at its end alone")
+            if fault := fault_of_client(client):
+                raise TypeError(f"the client of {name!r} is {fault}")
         self._clients = dict(clients)
         beginnings = (name[:-1] for name in clients if name.endswith("*"))
         self._beginnings = sorted(beginnings, key=len, reverse=True)
@@ -103,4 +107,5 @@ class ByModel:
         words = f"No client is asked for {model!r}; the names are {names}."
         kind, code = ModelErrorKind.PERMANENT, "model_not_found"
         cure = advice(kind, code).format(provider="one of them")
-        return ModelError(kind, f"{words} {cure}", code=code, provider=self.provider, model=model)
+        where: CallSource = {"provider": self.provider, "model": model, "begun": False}
+        return ModelError(kind, f"{words} {cure}", code=code, **where)

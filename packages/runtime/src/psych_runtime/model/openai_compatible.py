@@ -154,7 +154,8 @@ class OpenAICompatibleClient:
         try:
             return encode_request(request, terms, cache_key=context.cache_key)
         except Unsendable as unsendable:
-            raise errors.of_ours(ModelErrorKind.PERMANENT, unsendable.words, code=unsendable.code) from None
+            kind, words, code = ModelErrorKind.PERMANENT, unsendable.words, unsendable.code
+            raise errors.of_ours(kind, words, code=code, begun=False) from None
 
 
 # --- arguments -----------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Self, TypeAlias
 
+from psych_runtime.secrets.entities import ENDS
 from psych_runtime.secrets.layers import innermost, joined, layers_of
 
 # What no usual spelling changes: such a secret stands in a text as it is.
@@ -14,16 +15,17 @@ _UNCHANGED = re.compile(r"[0-9A-Za-z_.~-]*")
 # A spelling that begins before a secret may take its first characters in, and one that begins in its last
 # ones may end beyond it: whether they do depends on what happens to stand there.
 _HEAD = re.compile(
-    r"""
-    (?:\#?[0-9A-Za-z]{0,31};)? (?:[uUxX]?(?:[01][0-9a-fA-F]{5,7} | [0-9a-fA-F]{1,5}))?
-    (?:\\*[\x80-\xbf]){0,8} | [\udc00-\udfff]
+    rf"""
+    (?:\#?[0-9A-Za-z]{{0,31}}; | {ENDS})?
+    (?:\#?[uUxX]?\{{?(?:[01][0-9a-fA-F]{{5,7}} | [0-9a-fA-F]{{1,6}})?\}}?)?
+    (?:\\*[\x80-\xbf]){{0,8}} | [\udc00-\udfff]
     """,
     re.VERBOSE,
 )
 _TAIL = re.compile(
     r"""
     (?:[\xc2-\xf4](?:\\*[\x80-\xbf]){0,2} | [\ud800-\udbff])?
-    (?: \\+(?:u[0-9a-fA-F]{0,3} | x[0-9a-fA-F]? | U[0-9a-fA-F]{0,7})?
+    (?: \\+(?:[ux]\{[0-9a-fA-F]{0,8} | u[0-9a-fA-F]{0,3} | x[0-9a-fA-F]? | U[0-9a-fA-F]{0,7} | [0-3][0-7]?)?
       | %[0-9a-fA-F]?
       | &(?:\#[xX]?[0-9a-fA-F]{0,8} | [a-zA-Z][a-zA-Z0-9]{0,30})?
     )*\Z

@@ -1,4 +1,4 @@
-"""Takes spelling off a text, layer by layer: escapes, percents, entities of HTML, characters byte by byte."""
+"""Takes spelling off a text, layer by layer: escapes, percents, entities, quotes, characters byte by byte."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from html.entities import html5
+
+from psych_runtime.secrets.entities import ENTITY, read
 
 # Each begins with a mark of its own and is read once, from the left: what it means is not. Backslashes before
-# an escape are one: there are as many of them as it was escaped once more.
+# an escape are one: there are as many of them as it was escaped once more. Quotes side by side are one, which
+# is doubled between quotes: how often, nobody can tell either.
 _SPELLED = re.compile(
-    r"""
-    \\(?<!\\\\)\\*+(?:u[0-9a-fA-F]{4} | x[0-9a-fA-F]{2} | U00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4})
-    | %[0-9a-fA-F]{2}
-    | &(?:\#[0-9]{1,8} | \#[xX][0-9a-fA-F]{1,8} | [a-zA-Z][a-zA-Z0-9]{1,31});
+    rf"""
+    \\(?<!\\\\)\\*+(?:
+        u[0-9a-fA-F]{{4}} | [ux]\{{[0-9a-fA-F]{{1,8}}\}} | x[0-9a-fA-F]{{2}} | [0-3][0-7]{{2}}
+        | U00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{{4}}
+        | (?P<quote>["'])(?:\\*+(?P=quote))++
+      )
+    | "(?:\\*+")++ | '(?:\\*+')++
+    | %[0-9a-fA-F]{{2}}
+    | {ENTITY}
     """,
     re.VERBOSE,
 )
@@ -26,8 +33,10 @@ _PARTED = re.compile(
     """,
     re.VERBOSE,
 )
+_MARKS = ("\\", "%", "&", '""', "''")
 _BACKSLASHES = re.compile(r"\\++")
 _LAST_CHARACTER = 0x10FFFF
+_QUOTES = "\"'"
 
 
 class Layer:
@@ -96,7 +105,7 @@ def _taken_off(text: str, spelled: re.Pattern[str], most: int) -> list[Layer]:
 
 
 def _is_marked(text: str) -> bool:
-    return "\\" in text or "%" in text or "&" in text
+    return any(mark in text for mark in _MARKS)
 
 
 class _Meanings(dict[str, str]):
@@ -108,16 +117,25 @@ class _Meanings(dict[str, str]):
 
 
 def _meaning(spelled: str) -> str:
+    if spelled[-1] in _QUOTES:
+        return spelled[-1]
     if spelled[0] == "\\":
-        escape = spelled.lstrip("\\")
-        return chr(int(escape[1:], 16)) if escape else ""
+        return _escaped(spelled)
     if spelled[0] == "%":
         return chr(int(spelled[1:], 16))
     if spelled[0] == "&":
-        return _entity(spelled)
+        return read(spelled)
     if spelled[0] >= "\ud800":
         return spelled.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
     return _character(spelled)
+
+
+def _escaped(spelled: str) -> str:
+    escape = spelled.lstrip("\\")
+    if not escape:
+        return ""
+    number = int(escape, 8) if escape.isdigit() else int(escape[1:].strip("{}"), 16)
+    return chr(number) if number <= _LAST_CHARACTER else spelled
 
 
 def _character(of_bytes: str) -> str:
@@ -125,11 +143,3 @@ def _character(of_bytes: str) -> str:
         return of_bytes.encode("latin-1").decode()
     except UnicodeDecodeError:
         return of_bytes
-
-
-def _entity(spelled: str) -> str:
-    name = spelled[1:]
-    if name[0] != "#":
-        return html5.get(name, spelled)
-    number = int(name[2:-1], 16) if name[1] in "xX" else int(name[1:-1])
-    return chr(number) if number <= _LAST_CHARACTER else spelled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from psych_runtime.secrets.spellings import Spellings
@@ -62,7 +63,8 @@ class Masks:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
-            return FrozenDict({self.text(key): self._json(item) for key, item in value.items()})
+            names = _apart({key: self.text(key) for key in value})
+            return FrozenDict({names[key]: self._json(item) for key, item in value.items()})
         if isinstance(value, list | tuple):
             return FrozenList(map(self._json, value))
         if isinstance(value, int | float):
@@ -70,6 +72,22 @@ class Masks:
             masked = self.text(shown)
             return value if masked == shown else masked
         return value
+
+
+def _apart(shown: Mapping[str, str]) -> Mapping[str, str]:
+    """`shown` by name of a member, those numbered that came to be alike: no member takes another's place."""
+    if len(set(shown.values())) == len(shown):
+        return shown
+    taken = {name for name, seen in shown.items() if seen == name}
+    apart, last = dict[str, str](), Counter[str]()
+    for name, seen in shown.items():
+        given = seen
+        while name != seen and given in taken:
+            last[seen] += 1
+            given = f"{seen} ({last[seen] + 1})"
+        taken.add(given)
+        apart[name] = given
+    return apart
 
 
 def _as_sent(value: str) -> str:

@@ -25,8 +25,8 @@ class Spellings:
     """Secrets, and what is shown in the place of each.
 
     A secret is found as it is and in any case, in the escapes of JSON and of bytes, percent-encoded, as a
-    form is sent, and in the entities of HTML, of which each of its characters may have another. Nothing made
-    of a secret is kept beyond it: a pattern would be, by `re`.
+    form is sent, with quotes doubled, and in the entities of HTML, of which each of its characters may have
+    another. Nothing made of a secret is kept beyond it: a pattern would be, by `re`.
     """
 
     def __init__(self, shown: Mapping[str, str]) -> None:

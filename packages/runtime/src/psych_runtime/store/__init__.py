@@ -6,10 +6,9 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.metadata import entry_points
 from typing import Protocol
-from urllib.parse import unquote, urlsplit
 
 from psych_runtime.api.arguments import of_kind
-from psych_runtime.store.url import masked, options
+from psych_runtime.store.url import file_of, masked, options, scheme_of
 from psych_runtime_core.clock import Clock
 from psych_runtime_core.errors import UnknownStoreUrl
 from psych_runtime_core.ports.store import Store
@@ -47,9 +46,9 @@ def open_store(
 
     Raises `UnknownStoreUrl`, `MissingExtra`, and `ValueError` for what a store does not take.
     """
-    scheme = urlsplit(of_kind("url", url, str)).scheme
+    scheme = scheme_of(of_kind("url", url, str))
     opener = _FIRST_PARTY.get(scheme) or _installed(scheme, None if scheme else _meant(url))
-    return opener(url, migrate=migrate, read_only=read_only, codec=codec, clock=clock)
+    return opener(scheme + url[len(scheme) :], migrate=migrate, read_only=read_only, codec=codec, clock=clock)
 
 
 def _meant(path: str) -> str:
@@ -86,11 +85,7 @@ def _sqlite(
 ) -> AbstractAsyncContextManager[Store]:
     from psych_runtime.store.sqlite import SQLiteStore
 
-    parts = urlsplit(url)
-    path = unquote(parts.path[1:])
-    if not url.startswith("sqlite:///") or not path or parts.fragment:
-        raise ValueError(f"{masked(url)}: write sqlite:///relative.db or sqlite:////absolute/path.db")
-    given = options(url, SQLiteStore)
+    path, given = file_of(url), options(url, SQLiteStore)
     return _opened(
         lambda: SQLiteStore(path, read_only=read_only, codec=codec, clock=clock, **given), migrate=migrate
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from typing import Any, cast
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 MASK = "***"
 # What every opener is given beside its URL.
@@ -14,17 +14,34 @@ _WORDS = {"true": True, "false": False}
 
 
 def masked(url: str) -> str:
-    """`url` as it may be shown: each password in it is `***`."""
-    parts = urlsplit(url)
-    netloc, query = parts.netloc, parts.query
+    """`url` as it may be shown: as it stands, each password in it `***`."""
+    parts, shown = urlsplit(url), url
     if parts.password is not None:
-        user = netloc.rpartition("@")[0].partition(":")[0]
-        netloc = f"{user}:{MASK}@{netloc.rpartition('@')[2]}"
-    if "password" in query.lower():
-        pairs = parse_qsl(query, keep_blank_values=True)
-        shown = [(key, MASK if "password" in key.lower() else value) for key, value in pairs]
-        query = urlencode(shown, quote_via=quote, safe="*/:")
-    return parts._replace(netloc=netloc, query=query).geturl()
+        user, _, host = parts.netloc.rpartition("@")
+        shown = parts._replace(netloc=f"{user.partition(':')[0]}:{MASK}@{host}").geturl()
+    if "password" in parts.query.lower():
+        pairs = parse_qsl(parts.query, keep_blank_values=True)
+        told = [(key, MASK if "password" in key.lower() else value) for key, value in pairs]
+        # Not by geturl: where there is no host it gives back fewer slashes.
+        shown = f"{shown.partition('?')[0]}?{urlencode(told, quote_via=quote, safe='*/:')}"
+        shown += f"#{parts.fragment}" if parts.fragment else ""
+    return shown
+
+
+def scheme_of(url: str) -> str:
+    """The scheme of `url` in small letters; empty for none. Raises `ValueError` for blanks around it."""
+    if url != url.strip():
+        raise ValueError(f"{masked(url.strip())} has blanks around it; leave them out")
+    return urlsplit(url).scheme
+
+
+def file_of(url: str) -> str:
+    """The file that a URL of SQLite names. Raises `ValueError` for another form."""
+    parts = urlsplit(url)
+    path = unquote(parts.path[1:])
+    if not url.startswith("sqlite:///") or not path or parts.fragment:
+        raise ValueError(f"{masked(url)}: write sqlite:///relative.db or sqlite:////absolute/path.db")
+    return path
 
 
 def options(url: str, constructor: Callable[..., object]) -> dict[str, Any]:

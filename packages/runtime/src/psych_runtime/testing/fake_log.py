@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
+from typing import cast
 
 from psych_runtime.testing.fake_script import ReceivedCall, ScriptEntry
 from psych_runtime.testing.logged_calls import LoggedCall, Place, calls_of
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.model import ModelCapabilities, ModelRequest
 from psych_runtime_core.records import Record
+from psych_runtime_core.records.base import RecordModel
 
 
 class LogMismatch(AssertionError):
@@ -33,7 +35,9 @@ class LogScript:
         paced: bool,
     ) -> None:
         self._strict = strict
-        self._run_id = records[0].run_id if records else RunId("")
+        for name, log in {"records": records, **children}.items():
+            _check(name, log)
+        self._run_id = records[0].run_id
         self._logs = {self._run_id: calls_of(records, paced=paced)}
         self._logs |= {RunId(run_id): calls_of(log, paced=paced) for run_id, log in children.items()}
         self._played: set[tuple[RunId, Place]] = set()
@@ -90,6 +94,18 @@ class LogScript:
             _compare(where, logged, request)
         self._played.add((run_id, place))
         return logged.entry
+
+
+def _check(name: str, log: object) -> None:
+    """Raise `TypeError` and `ValueError` for what is no log."""
+    cure = "give the records of a Run, such as `await records(store, run_id)` gives"
+    if not isinstance(log, list | tuple):
+        raise TypeError(f"{name} is a {type(log).__name__}; {cure}")
+    if not log:
+        raise ValueError(f"{name} is empty; {cure}")
+    for each in cast("Sequence[object]", log):
+        if not isinstance(each, RecordModel):
+            raise TypeError(f"{name} holds a {type(each).__name__}; {cure}")
 
 
 def _compare(where: str, logged: LoggedCall, request: ModelRequest) -> None:

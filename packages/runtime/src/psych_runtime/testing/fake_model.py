@@ -38,8 +38,9 @@ class FakeModel(Script):
     """A `ModelClient` that plays scripts; it is itself the one of all calls that no `when` takes.
 
     `play` is `once`, one script across Runs in order of arrival, or `per_lane`: each lane of each Run plays
-    it from the start. A call that is repeated with its run, lane, turn and failures, as after a crash, gets
-    the entry it got before. Delays sleep on `clock`.
+    it from the start, or, where another process played the turns before, on from there. A call that is
+    repeated with its run, lane, turn and failures, as after a crash, gets the entry it got before. Delays
+    sleep on `clock`.
     """
 
     provider = "fake"
@@ -59,6 +60,7 @@ class FakeModel(Script):
         self._clock = clock or SystemClock()
         self._scripts: dict[_Route, Script] = {_Route(): self}
         self._given: dict[tuple[RunId, str, int, int], ScriptEntry] = {}
+        self._seen: set[tuple[RunId, str]] = set()
         self._log: LogScript | None = None
 
     @classmethod
@@ -73,8 +75,10 @@ class FakeModel(Script):
         """A model that gives each call of a Run what it got in its lane and turn: parts, figures, errors.
 
         `children` are the logs of further Runs by their ids; every other Run plays `records`. `strict`
-        raises `LogMismatch` for the first model or tool that differs. On a `clock` each call takes the time
-        that it took, else none. Raises `ValueError` for erased calls.
+        raises `LogMismatch` for the first model or tool that differs by its name; prompts are not compared.
+        On a `clock` each call takes the time that it took, else none; the pause before another try is the
+        engine's, and is made again. Raises `TypeError` and `ValueError` for what is no log, and for erased
+        calls.
         """
         log = LogScript(records, children or {}, strict=strict, paced=clock is not None)
         model = cls(known_models=log.models, clock=clock)
@@ -134,6 +138,9 @@ class FakeModel(Script):
         for receiver in {self, script}:
             receiver._received.append(call)
         context = call.context
+        if (context.run_id, context.lane) not in self._seen:
+            self._seen.add((context.run_id, context.lane))
+            script._begin(call)
         place = (context.run_id, context.lane, context.turn, context.failures)
         if place not in self._given:
             logged = self._log if script is self else None

@@ -70,6 +70,15 @@ class ScriptEntry:
     # Made anew each time: an exception that is raised twice mixes up its tracebacks.
     error: Callable[[], Exception] | None = None
 
+    def may_fail(self, call: ReceivedCall) -> bool:
+        """Whether it could have failed `call`; a function may do anything."""
+        return callable(self.says) or self.surely_fails(call)
+
+    def surely_fails(self, call: ReceivedCall) -> bool:
+        """Whether it fails `call`, as far as can be seen before it is asked."""
+        silent = 0.0 if callable(self.says) else self.says.delay
+        return self.error is not None or 0 < call.request.idle_timeout_seconds < silent
+
     async def reply(self, call: ReceivedCall) -> Reply:
         if not callable(self.says):
             return self.says
@@ -222,8 +231,16 @@ class Script:
 
     # --- playing ---
 
+    def _begin(self, call: ReceivedCall) -> None:
+        """Go to where other processes left the lane of `call`, as far as its turn and failures tell."""
+        if self._per_lane:
+            self._played[self._player(call)] = _spent(self._entries, call)
+
+    def _player(self, call: ReceivedCall) -> Player:
+        return (call.context.run_id, call.context.lane) if self._per_lane else None
+
     def _take(self, call: ReceivedCall) -> ScriptEntry:
-        player = (call.context.run_id, call.context.lane) if self._per_lane else None
+        player = self._player(call)
         played = self._played[player]
         self._played[player] = min(played + 1, len(self._entries))
         if played < len(self._entries):
@@ -233,6 +250,19 @@ class Script:
         self._past_the_end[player] += 1
         number = played + self._past_the_end[player]
         raise FakeModelScriptExhausted(len(self._entries), number, self._route)
+
+
+def _spent(entries: Sequence[ScriptEntry], call: ReceivedCall) -> int:
+    """How many entries were played before `call`: an answer for each turn, and the failures between them."""
+    answers, failures = call.context.turn - 1, call.context.failures
+    for number, entry in enumerate(entries):
+        if answers > 0:
+            answers -= not entry.surely_fails(call)
+        elif failures > 0 and entry.may_fail(call):
+            failures -= 1
+        else:
+            return number
+    return len(entries)
 
 
 def _truncated() -> ModelError:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 from psych_runtime_core.ports.runs import RunHeader
 from psych_runtime_core.records import Entry, Record
 from psych_runtime_core.records.run import RunSettled
-from psych_runtime_core.state.fold import facts_of
+from psych_runtime_core.state.implied import implied_by
 from psych_runtime_core.state.run import RunStateView
 
 
@@ -20,19 +19,12 @@ def implied_header(
 
     `last` is the last record that can be read. Who asked for the Run, and how, no log says.
     """
-    settled = last if isinstance(last, RunSettled) else None
-    epoch = max(entry.epoch for entry in entries)
-    implied = {
-        "run_id": state.run_id,
+    epoch, is_settled = max(entry.epoch for entry in entries), isinstance(last, RunSettled)
+    otherwise = {
         "scope": state.scope,
         "name": "test",
         "request": bytes(32),
-        "root_run_id": state.run_id,
-        "created_at": entries[0].at,
-        "head": entries[-1].head,
-        "terminal": settled and settled.state,
-        "settled_at": settled and settled.at,
-        "ready_at": None if epoch or settled else entries[0].at,
+        "ready_at": None if epoch or is_settled else entries[0].at,
         "epoch": epoch,
     }
-    return RunHeader.model_validate({**implied, **asdict(facts_of(state)), **fields})
+    return RunHeader.model_validate({**otherwise, **implied_by(entries, last, state), **fields})

@@ -131,7 +131,7 @@ def _logged(record: ModelCallFinished | ModelCallFailed, paced: bool) -> LoggedC
         entry = ScriptEntry("answer", _Streamed(_answer(record), *pace))
         return LoggedCall(record.model, entry, provider=record.message.source.provider)
     nothing = StreamDone(FinishReason.STOP, usage=record.usage, cost=record.cost)
-    entry = ScriptEntry(record.failure.kind, _Streamed((nothing,), *pace), _error(record.failure))
+    entry = ScriptEntry(record.failure.kind, _Streamed((nothing,), *pace), _error(record))
     return LoggedCall(record.model, entry, heard=record.sent is not None)
 
 
@@ -154,8 +154,9 @@ def _answer(record: ModelCallFinished) -> tuple[StreamEvent, ...]:
     return (*said(record.message), done)
 
 
-def _error(failure: ToolFailure) -> Callable[[], Exception] | None:
-    """What a client raises for `failure`; None where it ended well and had said nothing."""
+def _error(record: ModelCallFailed) -> Callable[[], Exception] | None:
+    """What a client raises for `record`; None where it ended well and had said nothing."""
+    failure = record.failure
     if failure.kind == FailureKind.EMPTY_RESPONSE:
         return None
     if failure.kind in _REFUSALS:
@@ -166,6 +167,9 @@ def _error(failure: ToolFailure) -> Callable[[], Exception] | None:
         failure.message,
         code=failure.code,
         retry_after_seconds=failure.retry_after_seconds,
+        begun=record.begun,
+        usage=record.usage,
+        cost=record.cost,
     )
 
 

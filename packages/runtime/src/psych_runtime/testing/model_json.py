@@ -8,10 +8,11 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from psych_runtime.failures.classify import classify
+from psych_runtime.failures.classify import attribute, classify
 from psych_runtime.testing.canonical import by_digest, canonical
 from psych_runtime_core.errors import (
     AccessDenied,
+    CallSource,
     CredentialNotFound,
     ModelError,
     ModelErrorKind,
@@ -33,6 +34,7 @@ from psych_runtime_core.ports.model import (
 )
 from psych_runtime_core.records.tree import plain
 from psych_runtime_core.scope import Scope
+from psych_runtime_core.usage import Cost, Usage
 
 JsonTree = dict[str, Any]
 
@@ -48,7 +50,7 @@ _EVENTS: Mapping[str, type[StreamEvent]] = {
 _TAGS = {kind: tag for tag, kind in _EVENTS.items()}
 _READERS: Mapping[str, TypeAdapter[StreamEvent]] = {tag: TypeAdapter(kind) for tag, kind in _EVENTS.items()}
 _CAPABILITIES = TypeAdapter(ModelCapabilities)
-_TOLD = frozenset({"code", "status", "retry_after_seconds", "request_id", "provider", "model"})
+_TOLD = frozenset({"code", "status", "retry_after_seconds", *CallSource.__annotations__})
 # Trace headers may be anything, and a recording holds no header.
 _UNWRITTEN = frozenset({"headers"})
 
@@ -95,7 +97,7 @@ def error_json(error: Exception) -> JsonTree:
     """An error by its `type`; one that no client may raise as the `ModelError` that it means."""
     match error:
         case ModelError():
-            told = {name: getattr(error, name) for name in _TOLD if getattr(error, name) is not None}
+            told = {name: plain(getattr(error, name)) for name in _TOLD if getattr(error, name) is not None}
             return {"type": "model_error", "kind": error.kind.value, "message": error.message, **told}
         case AccessDenied():
             return {"type": "access_denied", "subject": error.subject, "reason": error.reason}
@@ -108,16 +110,14 @@ def error_json(error: Exception) -> JsonTree:
                 "limit_bytes": error.limit_bytes,
             }
         case _:
-            kind, retry_after = classify(error)
-            meant = ModelErrorKind(kind.value), f"{type(error).__name__}: {error}"
-            return error_json(ModelError(*meant, retry_after_seconds=retry_after))
+            return error_json(_meant(error))
 
 
 def error_of(tree: JsonTree, scope: Scope) -> Exception:
     """The error of such a tree, met by a call of `scope`. Raises `ValueError` for any other tree."""
     match tree:
         case {"type": "model_error", "kind": kind, "message": message, **told} if told.keys() <= _TOLD:
-            return ModelError(ModelErrorKind(kind), message, **told)
+            return ModelError(ModelErrorKind(kind), message, **_figures(told))
         case {"type": "access_denied", "subject": subject, "reason": reason}:
             return AccessDenied(subject, reason)
         case {"type": "credential_not_found", "name": name}:
@@ -126,6 +126,24 @@ def error_of(tree: JsonTree, scope: Scope) -> Exception:
             return ResponseTooLarge(origin, limit)
         case _:
             raise ValueError(f"{tree.get('type')!r} is no error of these fields")
+
+
+def _meant(error: Exception) -> ModelError:
+    kind, retry_after = classify(error)
+    status = attribute(error, "status_code")
+    return ModelError(
+        ModelErrorKind(kind.value),
+        f"{type(error).__name__}: {error}",
+        status=status if isinstance(status, int) else None,
+        retry_after_seconds=retry_after,
+        begun=False if attribute(error, "sent") is False else None,
+    )
+
+
+def _figures(told: JsonTree) -> JsonTree:
+    """What an error was told with; of a price the values that its JSON stands for."""
+    kinds: Mapping[str, type[Usage | Cost]] = {"usage": Usage, "cost": Cost}
+    return {name: kinds[name].model_validate(held) if name in kinds else held for name, held in told.items()}
 
 
 def _fields(value: Any) -> JsonTree:

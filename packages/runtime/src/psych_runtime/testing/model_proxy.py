@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from psych_runtime.model.askable import fault_of_client
 from psych_runtime.model.by_model import provider_of
 from psych_runtime_core.ports.model import ModelCallContext, ModelCapabilities, ModelClient
 
 
 class ModelProxy:
-    """Passes on what a model is; the wrapper says what happens to a call."""
+    """Passes on what a model is; the wrapper says what happens to a call. Raises `TypeError` for no model."""
 
     def __init__(self, model: ModelClient) -> None:
+        if fault := fault_of_client(model):
+            raise TypeError(f"the model is {fault}")
         self._model = model
 
     @property

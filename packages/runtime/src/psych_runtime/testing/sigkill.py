@@ -37,7 +37,7 @@ def sigkill_everywhere(target: str, *, store_url: str, points: int = 6) -> Crash
     `target` is `module:scenario`, importable here and there. A point is before or after a commit or a run of
     a tool; at most `points` are tried, the ends and those around tools first. `{}` in `store_url` becomes the
     number of the trial, and then trials go side by side; without it they go one after another on one store,
-    which must be theirs alone.
+    which must be theirs alone. What they stored stays there, to be looked at.
 
     Raises `CrashFailed`, `ValueError` for a bad target, inside a running loop `RuntimeError`.
     """

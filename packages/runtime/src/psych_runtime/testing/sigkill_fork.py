@@ -171,7 +171,7 @@ async def _play(scenario: Scenario, orders: Orders, line: _Line) -> None:
 
 
 def pass_over(model: ModelClient, run: PlayedRun, agent: str) -> None:
-    """Bring the script of a fresh model to where the dead process left it."""
+    """Bring the script of a fresh model to where the dead process left it: the log says it of any script."""
     if not isinstance(model, FakeModel):
         return
     state = empty(run.header.run_id)

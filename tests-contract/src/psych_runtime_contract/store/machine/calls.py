@@ -13,6 +13,7 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from psych_runtime_contract.store.machine.drawing import (
     ADMISSIONS,
+    AGAIN,
     FALLS,
     LEASE_SECONDS,
     LEFT_OUT,
@@ -150,16 +151,16 @@ class CallsMachine(Drawing):
         self.commits([self.plain(lease.run_id, change, lease)])
 
     @precondition(lambda self: self.held_leases)
-    @rule(data=st.data(), rests=st.booleans())
-    def a_holder_is_overtaken(self, data: st.DataObject, rests: bool) -> None:
+    @rule(data=st.data(), how=st.sampled_from(["rests", "rests without entries", "releases"]))
+    def a_holder_is_overtaken(self, data: st.DataObject, how: str) -> None:
         """It gives the Run back, and does not know of the wake that was written just before."""
         lease = data.draw(st.sampled_from(self.held_leases))
         late = self.plain(lease.run_id, rest(), lease)
         self.commits([self.plain(lease.run_id, WAKE)])
-        if rests:
-            self.commits([late])
-        else:
+        if how == "releases":
             self.gives_back(lease, None, late.after)
+        else:
+            self.commits([late if how == "rests" else replace(late, entries=())])
 
     @precondition(lambda self: self.model.runs)
     @rule(data=st.data(), worker=st.sampled_from(WORKERS))
@@ -173,10 +174,12 @@ class CallsMachine(Drawing):
             self.commits([self.plain(run_id, SETTLE, lease)])
 
     @precondition(lambda self: len(self.model.runs) > 1)
-    @rule(data=st.data(), fields=st.none() | ADMISSIONS)
-    def writes_to_many(self, data: st.DataObject, fields: Mapping[str, Any] | None) -> None:
+    @rule(data=st.data(), fields=st.none() | ADMISSIONS, is_well=st.booleans())
+    def writes_to_many(self, data: st.DataObject, fields: Mapping[str, Any] | None, is_well: bool) -> None:
         run_ids = data.draw(st.lists(st.sampled_from([*self.model.runs]), min_size=2, unique=True))
-        writes: list[Write] = [self.appending(data, run_id) for run_id in run_ids]
+        writes: list[Write] = [
+            self.plain(RunId(each), WAKE) if is_well else self.appending(data, each) for each in run_ids
+        ]
         if fields and self.named(fields["slot"]) not in run_ids:
             writes.append(self.admission({**fields, "key": None}, None))
         self.commits(writes)
@@ -221,11 +224,11 @@ class CallsMachine(Drawing):
             assert self.nearly(each.lease.expires_at, lease.expires_at)
 
     @precondition(lambda self: self.leases)
-    @rule(data=st.data(), seconds=SECONDS)
-    def releases(self, data: st.DataObject, seconds: float | None) -> None:
+    @rule(data=st.data(), is_at_once=st.booleans(), seconds=st.sampled_from(AGAIN))
+    def releases(self, data: st.DataObject, is_at_once: bool, seconds: float | None) -> None:
         lease = data.draw(st.sampled_from(self.leases[-4:]))
-        after = data.draw(st.none() | self.heads(lease.run_id, right=2))
-        self.gives_back(lease, data.draw(st.sampled_from([NOW, self.instant(seconds)])), after)
+        after = data.draw(st.sampled_from([None, *self.heads(lease.run_id, right=3)]))
+        self.gives_back(lease, NOW if is_at_once else self.instant(seconds), after)
 
     def gives_back(self, lease: Lease, ready_at: datetime | None, after: Head | None) -> None:
         self.agree(

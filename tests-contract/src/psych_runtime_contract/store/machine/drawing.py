@@ -46,10 +46,13 @@ ADMISSIONS = st.fixed_dictionaries(
     }
 )
 SECONDS = st.sampled_from([None, -5, 0, 0, 0, 5.000_001, 60])
+AGAIN = (None, -5, 5.000_001)
 LEASE_SECONDS = st.sampled_from([1, 30, 60])
 WAITS = st.sampled_from([(), ((SuspendReason.APPROVAL, 2**40),), ((SuspendReason.APPROVAL, 3),) * 2])
 LEFT_OUT = st.sampled_from([{}, {}, {"tenant_concurrency": 1}, {"skip_versions": frozenset(VERSIONS[:1])}])
 FAR_EPOCH = 2**33
+RESTING, GROWING = st.integers(0, 2), st.sampled_from([0, *[1, 2] * 5])
+"""So many entries an append has: only a rest may be without."""
 FALLS = st.sampled_from([0.000_001, 1, 30, 60])
 PASSING = st.sampled_from([0.000_001, 1, 29.999_999, 30, 60, 3_600, 30 * 86_400])
 
@@ -77,10 +80,10 @@ class Drawing(Example):
         """Those that answer for a Run that is gone or erased, and for how long."""
         return [name for name, key in self.model.keys.items() if key.until is not None]
 
-    def heads(self, run_id: str, right: int = 8) -> st.SearchStrategy[Head]:
+    def heads(self, run_id: str, right: int = 8) -> list[Head]:
         """Where the log ends, so often, and where it does not."""
         heads = [entry.head for entry in self.model.logs.get(run_id, ())] or [Head(1, b"\x01" * 32)]
-        return st.sampled_from([heads[-1]] * right + [Head(heads[-1].seq, b"\xff" * 32), *heads[-3:-1]])
+        return [heads[-1]] * right + [Head(heads[-1].seq, b"\xff" * 32), *heads[-3:-1]]
 
     # --- admissions --------------------------------------------------------------------------------------
 
@@ -130,14 +133,14 @@ class Drawing(Example):
             change = replace(change, facts=self.facts(data))
         if lease:
             change = replace(change, progress=data.draw(st.booleans()))
-        after = data.draw(self.heads(run_id))
-        bodies = [self.body() for _ in range(data.draw(st.integers(1, 2)))]
+        after = data.draw(st.sampled_from(self.heads(run_id)))
+        bodies = [self.body() for _ in range(data.draw(RESTING if change.action == "rest" else GROWING))]
         entries = batch(after, *bodies, epoch=lease.epoch if lease else 0, settles=bool(change.terminal))
         gap = data.draw(st.sampled_from([0] * 9 + [1]))
         return Append(RunId(run_id), after, moved_on(entries, gap), change, lease)
 
     def held_changes(self) -> st.SearchStrategy[HeaderChange]:
-        rests = [rest(self.instant(seconds)) for seconds in (None, -5, 5.000_001)]
+        rests = [rest(self.instant(seconds)) for seconds in AGAIN]
         failed = replace(SETTLE, terminal=TerminalState.FAILED)
         return st.sampled_from([UNCHANGED, UNCHANGED, SETTLE, failed, *rests])
 

@@ -58,13 +58,16 @@ class QueriesMachine(CallsMachine):
 
     @precondition(lambda self: self.settled)
     @rule(data=st.data(), whole=st.booleans(), fields=ADMISSIONS)
-    def purges_or_erases_one(self, data: st.DataObject, whole: bool, fields: Mapping[str, Any]) -> None:
-        """What its key answers from then on is asked at once."""
-        run_id = data.draw(st.sampled_from(self.settled))
+    def purges_or_erases_who_is_over(
+        self, data: st.DataObject, whole: bool, fields: Mapping[str, Any]
+    ) -> None:
+        """One, all or nobody. What their keys answer from then on is asked at once."""
+        one = data.draw(st.sampled_from(self.settled))
+        run_ids = data.draw(st.sampled_from([{one}, {one}, {*self.settled}, set[str]()]).map(frozenset))
         if whole:
-            self.purge({"run_ids": frozenset({run_id})}, 1)
+            self.purge({"run_ids": run_ids}, 1)
         else:
-            self.erase({"run_ids": frozenset({run_id})})
+            self.erase({"run_ids": run_ids})
         if self.dated_keys and self.free_slots:
             self.ask_again(data, fields)
 
@@ -113,7 +116,9 @@ class QueriesMachine(CallsMachine):
 
     def erase(self, conditions: Conditions) -> None:
         self.model.now = self.time.now()
-        assert self.do(self.store.erase(RunQuery(**conditions))) == self.model.erase(conditions)
+        # A page has a limit, an erasure has none.
+        erased = self.do(self.store.erase(RunQuery(**conditions, limit=1)))
+        assert erased == self.model.erase(conditions), "who is meant and over is erased, once"
 
     @rule(tenant=st.sampled_from(TENANTS))
     def counts(self, tenant: str) -> None:

@@ -45,7 +45,7 @@ class StoreModel:
     def commit(self, writes: Sequence[Write]) -> tuple[Head, ...]:
         appends = [write for write in writes if isinstance(write, Append)]
         admits = [write for write in writes if isinstance(write, Admit)]
-        if any(map(self.has_gap, appends)) or len(self.tenants(writes)) > 1:
+        if any(map(self.is_malformed, appends)) or len(self.tenants(writes)) > 1:
             raise Refusal("ValueError")
         if any(write.run_id not in self.runs for write in appends):
             raise Refusal("RunNotFound")
@@ -63,10 +63,11 @@ class StoreModel:
             self.write(write)
         return tuple(self.logs[write.run_id][-1].head for write in writes if write.run_id in self.logs)
 
-    def has_gap(self, write: Append) -> bool:
-        return [each.seq for each in write.entries] != [
-            write.after.seq + number for number in range(1, len(write.entries) + 1)
-        ]
+    def is_malformed(self, write: Append) -> bool:
+        """It has a gap, or no entries though it is no rest."""
+        seqs = [write.after.seq + number for number in range(1, len(write.entries) + 1)]
+        is_empty = not write.entries and write.change.action != "rest"
+        return is_empty or [each.seq for each in write.entries] != seqs
 
     def tenants(self, writes: Sequence[Write]) -> set[str]:
         known = {self.runs[write.run_id]["scope"].tenant for write in writes if write.run_id in self.runs}

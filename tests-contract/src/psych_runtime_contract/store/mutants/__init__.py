@@ -7,9 +7,10 @@ from psych_runtime_contract.store.mutants.keys import KEYS
 from psych_runtime_contract.store.mutants.leases import LEASES
 from psych_runtime_contract.store.mutants.ports import PORTS
 from psych_runtime_contract.store.mutants.queries import QUERIES
+from psych_runtime_contract.store.mutants.rootless import ROOTLESS
 from psych_runtime_contract.store.mutants.texts import TEXTS
 
 __all__ = ["KINDS", "MUTANTS", "Mutant"]
 
-KINDS: tuple[tuple[Mutant, ...], ...] = (COMMITS, LEASES, CLAIMS, KEYS, QUERIES, PORTS, TEXTS)
+KINDS: tuple[tuple[Mutant, ...], ...] = (COMMITS, LEASES, CLAIMS, KEYS, QUERIES, ROOTLESS, PORTS, TEXTS)
 MUTANTS: tuple[Mutant, ...] = tuple(mutant for kind in KINDS for mutant in kind)

@@ -13,7 +13,7 @@ from psych_runtime_contract.store.mutants.base import Mutant, MutantStore, over
 from psych_runtime_core.errors import SeqConflict
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.runs import RunHeader
-from psych_runtime_core.ports.writes import Append, Write
+from psych_runtime_core.ports.writes import Append, HeaderAction, Write
 from psych_runtime_core.records import Entry, Head
 from psych_runtime_memory.runs import Runs
 
@@ -31,6 +31,20 @@ def closed(write: Write) -> Write:
 
 def renumbered(entry: Entry, seq: int) -> Entry:
     return replace(entry, seq=seq)
+
+
+class AppendOfNothingTaken(MutantStore):
+    """Where there is nothing to write, nothing is asked."""
+
+    async def commit(self, writes: Sequence[Write]) -> tuple[Head, ...]:
+        written = [write for write in writes if write.entries or rests(write)]
+        if written:
+            await super().commit(written)
+        return tuple(write.head for write in writes)
+
+
+def rests(write: Write) -> bool:
+    return isinstance(write, Append) and write.change.action is HeaderAction.REST
 
 
 class IgnoresTheDigest(Runs):
@@ -68,6 +82,11 @@ class HeaderWithoutEntries(Runs):
         if isinstance(write, Append) and write.entries:
             del self._logs[write.run_id][-len(write.entries) :]
         return head
+
+
+class HeadsInTheOrderOfTheLocks(Runs):
+    def commit(self, writes: Sequence[Write], now: datetime) -> tuple[Head, ...]:
+        return super().commit(sorted(writes, key=lambda write: write.run_id), now)
 
 
 class HalfACommit(Runs):
@@ -122,12 +141,19 @@ class AdmissionInTwoCommits(MutantStore):
 
 
 ALL_OR_NOTHING = "test_a_refused_write_names_its_run_and_the_others_are_not_written"
+HEADS = "test_heads_are_told_in_the_order_of_the_writes"
 PAST = "test_nothing_of_a_past_is_seen_before_all_of_it"
 COMMITS = (
     Mutant(
         "accepts a gap",
         AcceptsAGap,
         "test_seqs_that_do_not_follow_are_refused",
+        "DID NOT RAISE",
+    ),
+    Mutant(
+        "an append of nothing is taken",
+        AppendOfNothingTaken,
+        "test_no_append_but_a_rest_may_be_empty",
         "DID NOT RAISE",
     ),
     Mutant(
@@ -163,6 +189,12 @@ COMMITS = (
         also=(ALL_OR_NOTHING,),
     ),
     Mutant(
+        "heads in the order of the locks",
+        over(HeadsInTheOrderOfTheLocks),
+        HEADS,
+        "Head",
+    ),
+    Mutant(
         "refused write leaves the others",
         over(RefusedWriteLeavesTheOthers),
         ALL_OR_NOTHING,
@@ -173,6 +205,7 @@ COMMITS = (
         over(LandedCommitRefused),
         "test_a_commit_that_landed_is_repeated_without_effect",
         "SeqConflict",
+        also=(HEADS,),
     ),
     Mutant(
         "entries without facts",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import TypeGuard
 
 from psych_runtime_contract.store.mutants.base import Mutant, MutantStore, over
 from psych_runtime_core.errors import LeaseLost
@@ -52,6 +53,30 @@ class RestOvertakesAWake(Runs):
         seqs = range(header.head.seq + 1, header.head.seq + 1 + len(write.entries))
         entries = [replace(entry, seq=seq) for entry, seq in zip(write.entries, seqs, strict=True)]
         return replace(write, after=header.head, entries=tuple(entries))
+
+
+class ARestWithoutEntriesOvertakesAWake(Runs):
+    """With nothing to write, there is nothing that a head is compared for."""
+
+    def commit(self, writes: Sequence[Write], now: datetime) -> tuple[Head, ...]:
+        return super().commit([self._behind_any(write) for write in writes], now)
+
+    def _behind_any(self, write: Write) -> Write:
+        header = self._headers.get(write.run_id)
+        return replace(write, after=header.head) if is_empty_append(write) and header else write
+
+
+def is_empty_append(write: Write) -> TypeGuard[Append]:
+    return isinstance(write, Append) and not write.entries
+
+
+class FactsFromOutsideDropped(Runs):
+    """While a Run is leased, its holder alone says what holds."""
+
+    def _write(self, write: Write, now: datetime) -> Head:
+        if isinstance(write, Append) and write.lease is None and self.header(write.run_id).lease:
+            write = replace(write, change=replace(write.change, facts=None))
+        return super()._write(write, now)
 
 
 class ExpiredLeaseAppends(Runs):
@@ -111,6 +136,13 @@ class ReleaseComparesTheSeqAlone(Runs):
         super().release(lease, ready_at, head if after and after.seq == head.seq else after, now)
 
 
+class ReleaseJumpsTheQueue(Runs):
+    def release(self, lease: Lease, ready_at: datetime | None, after: Head | None, now: datetime) -> None:
+        super().release(lease, ready_at, after, now)
+        if ready_at is not None and NOW < ready_at < now:
+            self._keep(self.header(lease.run_id).model_copy(update={"ready_at": ready_at}), now)
+
+
 class EpochKeptForTheSameWorker(Runs):
     def _keep(self, header: RunHeader, now: datetime) -> None:
         before = self._headers.get(header.run_id)
@@ -160,6 +192,13 @@ class ProgressIgnored(Runs):
         return super()._write(write, now)
 
 
+class ProgressIgnoredAtARest(Runs):
+    def _write(self, write: Write, now: datetime) -> Head:
+        if isinstance(write, Append) and write.change.action is HeaderAction.REST:
+            write = replace(write, change=replace(write.change, progress=False))
+        return super()._write(write, now)
+
+
 class WaitsLoseSeqs(Runs):
     def _keep(self, header: RunHeader, now: datetime) -> None:
         waits = tuple((reason, 0) for reason, _ in header.waits)
@@ -185,6 +224,8 @@ TABLE = "test_an_operation_does_what_the_table_says_or_nothing"
 UNTIL_WOKEN = "test_an_open_run_waits_to_be_woken_and_counts_its_epochs_on"
 NO_WAKE_LOST = "test_no_order_of_calls_loses_a_wake"
 EFFECT = "test_one_effect_that_ended_clears_the_crashes"
+WITHOUT_ENTRIES = "test_a_rest_without_entries_behind_another_head_changes_nothing"
+FACTS = "test_an_append_replaces_the_facts_in_every_condition_that_allows_it"
 ANOTHER_LOG = "test_a_release_decided_on_another_log_of_that_length_changes_nothing"
 LEASES = (
     Mutant(
@@ -206,7 +247,15 @@ LEASES = (
         over(RestOvertakesAWake),
         NO_WAKE_LOST,
         "a Run that waits was not woken",
+        also=(WITHOUT_ENTRIES,),
     ),
+    Mutant(
+        "a rest without entries overtakes a wake",
+        over(ARestWithoutEntriesOvertakesAWake),
+        WITHOUT_ENTRIES,
+        "DID NOT RAISE",
+    ),
+    Mutant("facts from outside dropped", over(FactsFromOutsideDropped), FACTS, "HeaderFacts"),
     Mutant("expired lease appends", over(ExpiredLeaseAppends), TABLE, "DID NOT RAISE"),
     Mutant(
         "renew revives",
@@ -233,6 +282,7 @@ LEASES = (
         ANOTHER_LOG,
         "DID NOT RAISE",
     ),
+    Mutant("release jumps the queue", over(ReleaseJumpsTheQueue), TABLE, "ready_at"),
     Mutant(
         "epoch kept for the same Worker",
         over(EpochKeptForTheSameWorker),
@@ -264,11 +314,24 @@ LEASES = (
         over(CrashesCountsRests),
         "test_rests_and_releases_are_no_crashes",
         "crashes|== \\(0",
-        also=(TABLE,),
+        also=(TABLE, EFFECT),
     ),
     Mutant("progress ignored", over(ProgressIgnored), EFFECT, "crashes"),
-    Mutant("waits lose seqs", over(WaitsLoseSeqs), "test_facts_are_replaced_whole_or_left", "waits"),
-    Mutant("pending dropped", over(PendingDropped), "test_facts_are_replaced_whole_or_left", "pending"),
+    Mutant("progress ignored at a rest", over(ProgressIgnoredAtARest), EFFECT, "crashes"),
+    Mutant(
+        "waits lose seqs",
+        over(WaitsLoseSeqs),
+        "test_facts_are_replaced_whole_or_left",
+        "waits",
+        also=(FACTS,),
+    ),
+    Mutant(
+        "pending dropped",
+        over(PendingDropped),
+        "test_facts_are_replaced_whole_or_left",
+        "pending",
+        also=(FACTS,),
+    ),
     Mutant(
         "32 bit epoch",
         over(EpochsOf32Bits),

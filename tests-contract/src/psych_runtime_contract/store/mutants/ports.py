@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
+from typing import Literal
 
 from psych_runtime_contract.store.machine import ValuesMachine
 from psych_runtime_contract.store.mutants.base import Mutant, MutantStore
 from psych_runtime_core.clock import Clock
-from psych_runtime_core.ids import RunId
+from psych_runtime_core.errors import StoreError
+from psych_runtime_core.ids import RunId, VersionHash
 from psych_runtime_core.ports.kv import KvItem, KvKey
 from psych_runtime_core.ports.queries import Page
-from psych_runtime_core.ports.watch import Hint, Watch
+from psych_runtime_core.ports.reports import MigrationReport
+from psych_runtime_core.ports.watch import Hint, PollingWatch, Watch
+from psych_runtime_core.version import Version
 from psych_runtime_memory import InMemoryStore
 from psych_runtime_memory.kv import InMemoryKeyValue
 
@@ -41,6 +45,34 @@ class ChangeLostBetweenReadAndWait(MutantStore):
             yield LateWatch(watch)
 
 
+class VersionOfAClosedStore(MutantStore):
+    """Versions never change, so they are answered from beside the connection."""
+
+    async def get_version(self, version_hash: VersionHash) -> Version:
+        if version_hash in self._versions:
+            return Version.decode(self._versions[version_hash])
+        return await super().get_version(version_hash)
+
+
+class PlanOfAClosedStore(MutantStore):
+    """A plan touches nothing, so it does not ask."""
+
+    async def migrate(self, phase: Literal["pre", "post"] = "pre", *, plan: bool = False) -> MigrationReport:
+        return MigrationReport(0, 0) if plan else await super().migrate(phase)
+
+
+class WatchOfAClosedStore(MutantStore):
+    """Who watches is told that nothing happens any more."""
+
+    def changes(
+        self, run_ids: Collection[RunId] = (), *, ready: bool = False
+    ) -> AbstractAsyncContextManager[Watch]:
+        try:
+            return super().changes(run_ids, ready=ready)
+        except StoreError:
+            return PollingWatch(InMemoryStore(clock=self.clock))
+
+
 class RevisionRestarts(InMemoryKeyValue):
     """A key that is made anew counts from 1."""
 
@@ -60,7 +92,8 @@ class ExpiredValueListed(InMemoryKeyValue):
     async def list(
         self, tenant: str, space: str, *, prefix: str = "", cursor: str | None = None, limit: int = 100
     ) -> Page[KvItem]:
-        items = list(self._walk((tenant, space), prefix, cursor or ""))
+        async with self._gate.alone():
+            items = list(self._walk((tenant, space), prefix, cursor or ""))
         more = len(items) > limit
         return Page(tuple(items[:limit]), items[limit - 1].key.name if more else None)
 
@@ -82,7 +115,11 @@ def storing(values: type[InMemoryKeyValue]) -> Callable[[Clock], InMemoryStore]:
 
 
 LOCK = "test_a_lock_is_taken_over_at_its_end_and_its_late_holder_changes_nothing"
+CLOSED = "test_a_closed_store_says_so_in_every_call"
 PORTS = (
+    Mutant("a closed store answers get_version", VersionOfAClosedStore, CLOSED, "DID NOT RAISE", None),
+    Mutant("a closed store plans a migration", PlanOfAClosedStore, CLOSED, "DID NOT RAISE", None),
+    Mutant("a closed store is watched", WatchOfAClosedStore, CLOSED, "DID NOT RAISE", None),
     Mutant(
         "revision restarts",
         storing(RevisionRestarts),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from psych_runtime_contract.store.mutants.base import Mutant, MutantStore, over
-from psych_runtime_core.errors import RunNotFound
+from psych_runtime_core.errors import IdempotencyConflict, RunNotFound
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.queries import Page, RunQuery, cursor_behind
 from psych_runtime_core.ports.runs import NOW, RunHeader
-from psych_runtime_core.records import Entry
+from psych_runtime_core.ports.writes import Admit, Write
+from psych_runtime_core.records import Entry, Head
 from psych_runtime_memory.runs import Runs
 
 
@@ -109,6 +111,34 @@ class PurgeForgetsChildren(Runs):
         return tuple(header for header in gone if header.parent_run_id is None)
 
 
+class EmptySetErasesAll(Runs):
+    def erase(self, query: RunQuery, now: datetime) -> int:
+        empty = [name for name, value in query if value == frozenset()]
+        return super().erase(query.model_copy(update=dict.fromkeys(empty)), now)
+
+
+class EraseStopsAtTheLimit(Runs):
+    def erase(self, query: RunQuery, now: datetime) -> int:
+        meant = [each for each in self._shelves.matching(query) if each.terminal and not each.erased]
+        page = frozenset(each.run_id for each in meant[: query.limit])
+        return super().erase(RunQuery(run_ids=page), now)
+
+
+class EraseCountsAgain(Runs):
+    def erase(self, query: RunQuery, now: datetime) -> int:
+        super().erase(query, now)
+        return sum(each.terminal is not None for each in self._shelves.matching(query))
+
+
+class ErasedRunAskedForItsRequest(Runs):
+    def commit(self, writes: Sequence[Write], now: datetime) -> tuple[Head, ...]:
+        for write in writes:
+            header = self._headers.get(write.run_id)
+            if isinstance(write, Admit) and header and header.erased:
+                raise IdempotencyConflict("", write.run_id, "request")
+        return super().commit(writes, now)
+
+
 class EraseKeepsLabels(Runs):
     def _keep(self, header: RunHeader, now: datetime) -> None:
         before = self._headers.get(header.run_id)
@@ -127,6 +157,7 @@ class EraseKeepsRequest(Runs):
 
 
 ERASURE = "test_what_a_header_says_of_a_person_goes_and_the_rest_stays"
+ONCE = "test_all_who_are_meant_are_erased_once"
 HEIRS = "test_a_tree_that_an_open_run_goes_on_from_stays"
 QUERIES = (
     Mutant(
@@ -174,6 +205,20 @@ QUERIES = (
         "test_a_tree_goes_whole_children_first_and_the_root_last",
         "Right contains 3 more",
         also=(HEIRS,),
+    ),
+    Mutant(
+        "an empty set erases all",
+        over(EmptySetErasesAll),
+        "test_a_set_without_members_means_nobody",
+        "1 == 0",
+    ),
+    Mutant("erase stops at the limit", over(EraseStopsAtTheLimit), ONCE, "5 == 57"),
+    Mutant("erase counts again who was erased", over(EraseCountsAgain), ONCE, "60 == 57"),
+    Mutant(
+        "an erased Run is asked for its request",
+        over(ErasedRunAskedForItsRequest),
+        "test_an_erased_run_stands_for_whoever_asks_for_its_id",
+        "IdempotencyConflict",
     ),
     Mutant("erase keeps labels", over(EraseKeepsLabels), ERASURE, "ada@example.com"),
     Mutant("erase keeps `request`", over(EraseKeepsRequest), ERASURE, "request"),

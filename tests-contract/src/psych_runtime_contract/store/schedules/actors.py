@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from psych_runtime_contract.store.scenes import SETTLE, WAKE, batch, rest
+from psych_runtime_contract.store.scenes import SETTLE, WAKE, batch, rest, resting
 from psych_runtime_contract.store.time import StoreTime
 from psych_runtime_core.errors import LeaseLost, RunAlreadySettled, SeqConflict
 from psych_runtime_core.ids import RunId, WorkerId
 from psych_runtime_core.ports.claims import ClaimFilter
 from psych_runtime_core.ports.runs import Lease
 from psych_runtime_core.ports.store import Store
-from psych_runtime_core.ports.writes import UNCHANGED, Append, HeaderChange
+from psych_runtime_core.ports.writes import UNCHANGED, Append, HeaderAction, HeaderChange
 from psych_runtime_core.records import Head
 
 RESUME, ABORT, TURN = b"resume", b"abort", b"turn"
@@ -47,12 +47,19 @@ async def _hold(store: Store, lease: Lease) -> None:
         is_woken = any(entry.body in WAKES for entry in log)
         change = UNCHANGED if not turned else SETTLE if is_woken else rest()
         try:
-            await store.commit([_append(lease.run_id, log[-1].head, TURN, change, lease)])
+            await store.commit([_turn(lease, log[-1].head, change)])
         except SeqConflict:
             continue
         if turned:
             return
         turned = True
+
+
+def _turn(lease: Lease, after: Head, change: HeaderChange) -> Append:
+    """Who holds the Run first gives it back without a word."""
+    if change.action is HeaderAction.REST and lease.epoch == 1:
+        return resting(lease.run_id, after, lease, change)
+    return _append(lease.run_id, after, TURN, change, lease)
 
 
 def waker(body: bytes) -> Actor:

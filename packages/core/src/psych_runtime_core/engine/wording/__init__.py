@@ -34,9 +34,11 @@ from psych_runtime_core.engine.wording.http import (
     address_denied,
     credential_not_found,
     credential_unavailable,
+    credential_unsendable,
     http_error,
     http_redirect,
     no_reply,
+    reply_failed,
 )
 from psych_runtime_core.engine.wording.model import (
     answer_too_large,
@@ -103,6 +105,7 @@ __all__ = [
     "budget_exhausted",
     "credential_not_found",
     "credential_unavailable",
+    "credential_unsendable",
     "deadline",
     "denied",
     "edited",
@@ -132,6 +135,7 @@ __all__ = [
     "output_filtered",
     "output_truncated",
     "repeated_call",
+    "reply_failed",
     "result_not_serialisable",
     "result_too_large",
     "result_unkept",

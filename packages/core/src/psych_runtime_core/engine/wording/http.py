@@ -40,11 +40,29 @@ def no_reply(seconds: float, *, may_stand: bool = False) -> str:
     return failed(happened, transient=True, may_stand=may_stand)
 
 
+def reply_failed(detail: str, *, reached: bool, sent: bool, may_stand: bool = False) -> str:
+    """`detail` is what was seen on the wire, without where it led. `reached`: a connection came about."""
+    ended = "gave no whole reply" if reached else "could not be reached"
+    delivered = "The request may have been delivered" if sent else "Nothing was sent"
+    happened = f"The tool's server {ended}: {sentence(detail)} {delivered}"
+    return failed(happened, transient=True, may_stand=may_stand)
+
+
 def credential_not_found(name: str) -> str:
     return told(
         f"The credential {quoted(name)}, which the tool needs, is not set up, so it could not do its work.",
         "Calling it again does not help before that is done.",
         "Tell the user that it has to be set up.",
+    )
+
+
+def credential_unsendable(name: str, fault: str) -> str:
+    """`fault` says what no header can carry, and shows none of it."""
+    kept_back = f"The credential {quoted(name)}, which the tool needs, cannot be sent: {sentence(fault)}"
+    return told(
+        f"{kept_back} Nothing was sent.",
+        "Calling it again does not help before it is stored anew.",
+        "Tell the user that it has to be.",
     )
 
 

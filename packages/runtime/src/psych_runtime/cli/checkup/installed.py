@@ -26,6 +26,7 @@ _DRIVERS: Mapping[str, tuple[str, ...]] = {
     "": ("httpx2", "anyio", "pydantic"),
     "sqlite": ("sqlalchemy", "psych_runtime.store.sqlite"),
     "prices": ("genai_prices",),
+    "testing": ("pytest", "hypothesis", "psych_runtime_contract.plugin"),
 }
 
 
@@ -54,10 +55,10 @@ def versions() -> Check:
 
 
 def extras() -> Check:
-    """Which extras are here, and the command that brings the others."""
+    """Which extras are here with all that they need, and the command that brings the others."""
     ours = distribution(OURS)
     wanted = [each for each in requirements(ours) if each.extra and each.extra != "all"]
-    absent = sorted({each.extra or "" for each in wanted if _version(each.name) is None})
+    absent = sorted({each.extra or "" for each in wanted if not _is_whole(each.name)})
     present = sorted({each.extra or "" for each in wanted} - set(absent))
     detail = f"here: {', '.join(present) or 'none'}; absent: {', '.join(absent) or 'none'}"
     return ok("extras", detail, MissingExtra(OURS, ",".join(absent)).command if absent else None)
@@ -87,6 +88,15 @@ def _siblings(of: Distribution) -> Iterator[tuple[str, str | None, str | None]]:
             yield each.name, each.pinned, _version(each.name)
             if _version(each.name) is not None:
                 yield from _siblings(distribution(each.name))
+
+
+def _is_whole(name: str) -> bool:
+    """Whether a distribution is here, and, of ours, what it needs: `pip --no-deps` brings one alone."""
+    if _version(name) is None:
+        return False
+    if not name.startswith(f"{OURS}-"):
+        return True
+    return all(_is_whole(each.name) for each in requirements(distribution(name)) if each.extra is None)
 
 
 def _loaded(module: str) -> str:

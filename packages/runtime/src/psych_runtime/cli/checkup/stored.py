@@ -113,7 +113,7 @@ def warned(found: Check, check: StoreCheck) -> Check:
         return found
     if found.state in {"warn", "fail"}:
         return replace(found, detail="; ".join([found.detail, *texts]))
-    return warn(found.id, "; ".join(texts), "what is said there")
+    return warn(found.id, "; ".join(texts))
 
 
 def _push(check: StoreCheck) -> str:

@@ -28,7 +28,7 @@ def ok(check: str, detail: str, fix: str | None = None) -> Check:
     return Check(check, TITLES[check], "ok", detail, fix)
 
 
-def warn(check: str, detail: str, fix: str) -> Check:
+def warn(check: str, detail: str, fix: str | None = None) -> Check:
     return Check(check, TITLES[check], "warn", detail, fix)
 
 

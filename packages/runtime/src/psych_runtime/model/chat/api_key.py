@@ -50,6 +50,8 @@ def key_of(
     """The key that a client's arguments name; `ValueError` for arguments that do not go together."""
     if api_key is not None and credential is not None:
         raise ValueError("api_key and credential are both given: give one of them")
+    if credential is None and secrets is not None:
+        raise ValueError("secrets= is asked for nothing: give credential=, the name that it knows the key by")
     if api_key is not None:
         return FixedKey(_usable(api_key if isinstance(api_key, SecretStr) else SecretStr(api_key)))
     if credential is None:

@@ -16,6 +16,7 @@ from psych_runtime.model.chat.consumer import error_of_stranger
 from psych_runtime.model.chat.endpoint import Endpoint
 from psych_runtime.model.chat.reply.pieces import DEFAULT_PATIENCE, Patience
 from psych_runtime.model.chat.reply.reading import Reading, reply_events
+from psych_runtime.model.chat.reply.stream import ChatStream
 from psych_runtime.model.errors.replies import CallErrors
 from psych_runtime.verdicts import is_cancellation
 from psych_runtime_core.errors import (
@@ -23,15 +24,14 @@ from psych_runtime_core.errors import (
     CredentialNotFound,
     ModelError,
     ModelErrorKind,
-    PsychError,
     RequestFailed,
     ResponseTooLarge,
 )
 from psych_runtime_core.ports.model import StreamEvent
 from psych_runtime_core.scope import Scope
 
-# What a client may raise, beside a cancellation.
-OF_THE_PORT = (ModelError, AccessDenied, CredentialNotFound, ResponseTooLarge)
+# What a client may raise, beside a `ModelError` and a cancellation.
+OF_THE_PORT = (AccessDenied, CredentialNotFound, ResponseTooLarge)
 
 MAX_STREAM_BYTES = 256 * 1024 * 1024
 
@@ -57,7 +57,7 @@ async def call_events(call: Call, transport: HttpTransport) -> AsyncGenerator[St
     Whatever goes wrong on the way is told in an error of the port.
     """
     reading = Reading(call.errors, call.endpoint.origin, call.patience)
-    begun = False
+    chat: ChatStream | None = None
     try:
         async with transport.stream(
             "POST",
@@ -72,25 +72,27 @@ async def call_events(call: Call, transport: HttpTransport) -> AsyncGenerator[St
             max_response_bytes=MAX_STREAM_BYTES,
             configured=(call.endpoint.origin,),
         ) as response:
-            begun = True
-            async with aclosing(reply_events(response, reading, datetime.now(UTC))) as events:
+            chat = ChatStream(call.errors, response.headers)
+            async with aclosing(reply_events(response, chat, reading, datetime.now(UTC))) as events:
                 async for event in events:
                     yield event
             return
+    except ModelError as told:
+        error = told
     except OF_THE_PORT:
         raise
     except RequestFailed as failed:
-        error: PsychError = _error_of(failed, call.errors, begun=begun)
+        error = _error_of(failed, call.errors, replied=chat is not None)
     except (Exception, CancelledError) as odd:
         if is_cancellation(odd):
             raise
-        error = error_of_stranger(odd, call.errors, "The call could not be made")
+        error = error_of_stranger(odd, call.errors, "The call could not be made", begun=True)
     # Raised out here: what led to it may hold what was sent and received, and is no part of it.
-    raise error
+    raise error if chat is None else chat.broke_off(error)
 
 
-def _error_of(failed: RequestFailed, errors: CallErrors, *, begun: bool) -> ModelError:
-    code = "truncated" if begun else None
+def _error_of(failed: RequestFailed, errors: CallErrors, *, replied: bool) -> ModelError:
+    code = "truncated" if replied else None
     if failed.timed_out and failed.phase == "read":
         code = "idle"
-    return errors.of_ours(ModelErrorKind.TRANSIENT, f"{failed.message}.", code=code)
+    return errors.of_ours(ModelErrorKind.TRANSIENT, f"{failed.message}.", code=code, begun=failed.sent)

@@ -9,7 +9,7 @@ from typing import TypeVar
 from psych_runtime.failures.classify import classify
 from psych_runtime.model.errors.replies import CallErrors
 from psych_runtime.verdicts import NoVerdict, verdict_of
-from psych_runtime_core.errors import AccessDenied, CredentialNotFound, ModelErrorKind, PsychError
+from psych_runtime_core.errors import AccessDenied, CredentialNotFound, ModelError, ModelErrorKind, PsychError
 from psych_runtime_core.records.facts import FailureKind
 
 T = TypeVar("T")
@@ -39,17 +39,17 @@ async def given_by(
     raise _error_for(cause or TypeError(), errors, what)
 
 
-def error_of_stranger(error: BaseException, errors: CallErrors, what: str) -> PsychError:
+def error_of_stranger(error: BaseException, errors: CallErrors, what: str, *, begun: bool) -> ModelError:
     """An error of foreign code as one of ours, which names its class alone."""
     passing = classify(error)[0] is FailureKind.TRANSIENT
     kind = ModelErrorKind.TRANSIENT if passing else ModelErrorKind.PERMANENT
-    return errors.of_ours(kind, f"{what}: {type(error).__name__}.")
+    return errors.of_ours(kind, f"{what}: {type(error).__name__}.", begun=begun)
 
 
 def _error_for(cause: BaseException, errors: CallErrors, what: str) -> PsychError:
     if isinstance(cause, Unfit):
-        return errors.of_ours(cause.kind, f"{what}: {cause}.")
+        return errors.of_ours(cause.kind, f"{what}: {cause}.", begun=False)
     if isinstance(cause, AccessDenied | CredentialNotFound):
         cause.__cause__ = cause.__context__ = None
         return cause
-    return error_of_stranger(cause, errors, what)
+    return error_of_stranger(cause, errors, what, begun=False)

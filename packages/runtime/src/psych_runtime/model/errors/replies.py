@@ -48,8 +48,12 @@ class CallErrors:
         code: str | None = None,
         status: int | None = None,
         request_id: str | None = None,
+        begun: bool = True,
     ) -> ModelError:
-        """An error found on this side: `words` say what happened, and what to do is added."""
+        """An error found on this side: `words` say what happened, and what to do is added.
+
+        `begun` False: no model was reached.
+        """
         message = self._message(words, advice(kind, code), status)
         return ModelError(
             kind,
@@ -59,6 +63,7 @@ class CallErrors:
             provider=self.provider,
             model=self.model,
             request_id=request_id,
+            begun=begun,
         )
 
     def of_provider(
@@ -116,7 +121,12 @@ def error_of_reply(
         )
     words = _no_model(status, headers, body, errors)
     return errors.of_ours(
-        ModelErrorKind.PERMANENT, words, code="not_a_model", status=status, request_id=request_id
+        ModelErrorKind.PERMANENT,
+        words,
+        code="not_a_model",
+        status=status,
+        request_id=request_id,
+        begun=False,
     )
 
 

@@ -80,7 +80,10 @@ _ADVICE_BY_CODE = {
     "answer_too_large": "Ask for less at a time.",
     "request_too_large": "Send less: shorten the conversation, or leave media out.",
     "unsupported_input": "Leave it out, or use a model that takes it.",
-    "unsupported_output": "Choose another output_mode, or a model that can.",
+    "unsupported_output": (
+        "Choose another output_mode, or a model that can. Of one that can, its client knows by dialect=,"
+        " the name of its provider, or by capabilities=."
+    ),
     "media_missing": "Keep the blobs of a Run as long as the Run.",
     "model_not_found": "Name a model that {provider} offers.",
     "not_a_model": "Check the base_url: it is that of an API, such as https://api.example.com/v1.",

@@ -8,9 +8,9 @@ from psych_runtime.testing.auditing.judged import Fault, JudgedLog
 from psych_runtime_core.errors import CorruptLog
 from psych_runtime_core.ports.runs import RunHeader
 from psych_runtime_core.records import Record
-from psych_runtime_core.records.run import RunSettled
 from psych_runtime_core.scope import Scope
-from psych_runtime_core.state.fold import apply, empty, facts_of, fold, keep, rewind, stage
+from psych_runtime_core.state.fold import apply, empty, fold, keep, rewind, stage
+from psych_runtime_core.state.implied import implied_by
 from psych_runtime_core.version import Version
 from psych_runtime_core.views.answer import answer_of
 from psych_runtime_core.views.projection import RunProjection
@@ -50,15 +50,9 @@ def header_agrees(log: JudgedLog) -> Iterator[Fault]:
     except CorruptLog:
         return
     last = log.records[-1]
-    settled = last if isinstance(last, RunSettled) else None
-    pairs = {
-        "head": (header.head, log.entries[-1].head),
-        "terminal": (header.terminal, settled.state if settled else None),
-        "settled_at": (header.settled_at, settled.at if settled else None),
-        "scope": (header.scope, _scope(log, header)),
-        "facts": (header.facts, facts_of(state)),
-    }
-    for name, (said, folded) in pairs.items():
+    implied = {**implied_by(log.entries, last, state), "scope": _scope(log, header)}
+    for name, folded in implied.items():
+        said = getattr(header, name)
         if said != folded:
             yield Fault(last.seq, f"the header says {name} {said}, the log {folded}")
 

@@ -7,14 +7,14 @@ from datetime import datetime
 from functools import partial
 from urllib.parse import urljoin
 
-from psych_runtime.egress.credential import CredentialBinding
+from psych_runtime.egress.credential import CredentialBinding, sent_form
 from psych_runtime.egress.limits import HttpTimeouts
 from psych_runtime.egress.pace import AT_ONCE, beside
 from psych_runtime.egress.redirects import is_redirect
 from psych_runtime.egress.target import origin_of
 from psych_runtime.tools.context import ToolContext, secrets_of
 from psych_runtime.tools.convert import Converted, encoded
-from psych_runtime.tools.http.ending import HttpEnd, not_looked_up, refused
+from psych_runtime.tools.http.ending import HttpEnd, not_looked_up, refused, unsendable
 from psych_runtime.tools.http.placement import HttpRequest
 from psych_runtime.tools.http.reply import HttpReply
 from psych_runtime.tools.http.tries import Tried, TryTerms, pause_before_next
@@ -38,7 +38,7 @@ class HttpCall:
     end: HttpEnd
 
     async def made(self) -> Converted | Problem:
-        """The result. Raises `CallFailed`, `CredentialNotFound`; `ValueError` for what no header holds."""
+        """The result. Raises `CallFailed` and `CredentialNotFound`."""
         number = 1
         while True:
             tried = await self._tried()
@@ -86,11 +86,16 @@ class HttpCall:
 
         async def resolve() -> ResolvedCredential:
             try:
-                return await secrets.resolve(name)
+                found = await secrets.resolve(name)
             except CredentialNotFound:
                 raise
             except Exception as error:
                 raise not_looked_up(name, error) from error
+            try:
+                sent_form(found.secret)
+            except ValueError as fault:
+                raise unsendable(name, fault) from fault
+            return found
 
         return CredentialBinding(self.request.url, resolve, tool.credential_header, tool.credential_scheme)
 

@@ -49,8 +49,9 @@ class HttpEnd:
         if failed.phase == "total":
             kind, text = FailureKind.TIMEOUT, wording.no_reply(self.timeout_seconds, may_stand=open_end)
         else:
-            kind = FailureKind.HTTP_ERROR
-            text = wording.failed(str(failed), transient=True, may_stand=open_end)
+            # Where it led is the operator's to know, in log and traceback.
+            kind, reached = FailureKind.HTTP_ERROR, failed.phase != "connect"
+            text = wording.reply_failed(failed.detail, reached=reached, sent=failed.sent, may_stand=open_end)
         failure = ToolFailure(kind=kind, message=text, transient=True)
         raise (EndUnseen if open_end else CallFailed)(failure) from failed
 
@@ -62,7 +63,7 @@ class HttpEnd:
             raise CallFailed(ToolFailure(kind=FailureKind.HTTP_REDIRECT, message=text, code=code))
         open_end = end_is_unseen(reply.status) and not self.only_reads
         hint, transient = hint_of(reply, now), may_pass(reply.status)
-        may_stand = open_end or (transient and self._may_have_done(reply.status, hint))
+        may_stand = open_end or self._may_have_done(reply.status, hint)
         # A secret that is cut in two is one that no mask finds.
         said = masks.beginning(excerpt_of(reply), wording.MAX_TEXT)
         failure = ToolFailure(
@@ -75,8 +76,8 @@ class HttpEnd:
         raise (EndUnseen if open_end else CallFailed)(failure)
 
     def _may_have_done(self, status: int, hint: float | None) -> bool:
-        """Whether a second call might do its work twice, and wrongly so."""
-        harmless = self.only_reads or self.safe
+        """Whether a second call, or another one instead, might do its work twice, and wrongly so."""
+        harmless = self.only_reads or (self.safe and may_pass(status))
         return not harmless and not says_nothing_was_done(status, asks_to_wait=hint is not None)
 
 
@@ -88,6 +89,12 @@ def refused(tool: str, error: AccessDenied | ResponseTooLarge) -> CallFailed:
         return CallFailed(ToolFailure(kind=FailureKind.ACCESS_DENIED, message=text))
     text = wording.result_too_large(error.limit_bytes)
     return CallFailed(ToolFailure(kind=FailureKind.RESULT_TOO_LARGE, message=text))
+
+
+def unsendable(credential: str, fault: ValueError) -> CallFailed:
+    """A secret that no header can carry is as good as none."""
+    text = wording.credential_unsendable(credential, str(fault))
+    return CallFailed(ToolFailure(kind=FailureKind.CREDENTIAL_NOT_FOUND, message=text))
 
 
 def not_looked_up(credential: str, error: Exception) -> CallFailed:

@@ -63,8 +63,9 @@ class Places:
         url = url_template(tool.url)
         headers = {name: pieces_of(value) for name, value in tool.headers.items()}
         in_headers = [name for value in headers.values() for name in names_in(value)]
-        query = tuple(name for name in tool.query if name not in url.query_names)
-        named = frozenset((*url.path_names, *url.query_names, *tool.query, *in_headers))
+        in_url = (*url.path_names, *url.query_names)
+        query = tuple(name for name in tool.query if name not in in_url)
+        named = frozenset((*in_url, *tool.query, *in_headers))
         return cls(tool.method, url, query, headers, named)
 
 

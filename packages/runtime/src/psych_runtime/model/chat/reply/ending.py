@@ -11,6 +11,7 @@ from psych_runtime.model.chat.reply.usage import usage_in
 from psych_runtime.model.chat.reply.words import says_failure
 from psych_runtime.model.errors.replies import CallErrors
 from psych_runtime.model.shapes import Object
+from psych_runtime_core.errors import ModelError
 from psych_runtime_core.jsonvalue import without_surrogates
 from psych_runtime_core.messages import FinishReason
 from psych_runtime_core.ports.model import StreamDone
@@ -35,6 +36,11 @@ class Ending:
         """Whether the finish reason says that the provider broke the answer off."""
         return says_failure(self.word)
 
+    @property
+    def has_figures(self) -> bool:
+        """Whether usage or cost has come in the body."""
+        return self._usage is not None or self._amount is not None
+
     def read_figures(self, chunk: Object, choice: Object) -> None:
         """Take usage and cost."""
         if chunk.get("usage") is None and "usage" not in choice and _FIGURES.isdisjoint(chunk):
@@ -57,8 +63,8 @@ class Ending:
             self.word = without_surrogates(text_of(word)) or self.word
 
     def done(self, reason: FinishReason, errors: CallErrors) -> StreamDone:
-        """The end of a stream that ended for `reason`. Its names are recorded, so none keeps a key."""
-        names = {key: errors.masked(without_surrogates(name)) for key, name in self._names.items()}
+        """The end of a stream that ended for `reason`."""
+        names = self._masked_names(errors)
         return StreamDone(
             reason,
             self.word and errors.masked(self.word),
@@ -68,6 +74,16 @@ class Ending:
             response_id=names.get("id"),
             service_tier=names.get("service_tier"),
         )
+
+    def told(self, error: ModelError, errors: CallErrors) -> None:
+        """Give what is known of the price of a stream to the `error` that broke it off."""
+        names = self._masked_names(errors)
+        error.usage, error.cost = self._usage, self._cost(names.get("model"))
+        error.served_model, error.service_tier = names.get("model"), names.get("service_tier")
+
+    def _masked_names(self, errors: CallErrors) -> dict[str, str]:
+        """They are recorded, so none keeps a key."""
+        return {key: errors.masked(without_surrogates(name)) for key, name in self._names.items()}
 
     def _cost(self, model: str | None) -> Cost | None:
         amount = cost_in_headers(self._headers) if self._amount is None else self._amount

@@ -40,16 +40,18 @@ class Reading:
 
 
 async def reply_events(
-    response: httpx2.Response, reading: Reading, received_at: datetime
+    response: httpx2.Response, chat: ChatStream, reading: Reading, received_at: datetime
 ) -> AsyncGenerator[StreamEvent, None]:
-    """The events of a reply, `StreamDone` last. Raises `ModelError`, `RequestFailed`, `ResponseTooLarge`."""
+    """The events of a reply that `chat` reads, `StreamDone` last.
+
+    Raises `ModelError`, `RequestFailed`, `ResponseTooLarge`.
+    """
     async with aclosing(response.aiter_raw()) as body:
         pieces = Pieces(body, reading.patience)
         opening = await _opening(pieces) if response.status_code == 200 else b""
         if not opening or opening == b"<" or _is_page(response):
             shown = await _up_to(pieces, size_to_read(reading.errors.secrets))
             raise error_of_reply(response.status_code, response.headers, shown, reading.errors, received_at)
-        chat = ChatStream(reading.errors, response.headers)
         if opening == b"{":
             for event in await _whole(pieces, chat, reading):
                 yield event

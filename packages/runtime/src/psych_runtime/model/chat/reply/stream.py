@@ -13,7 +13,7 @@ from psych_runtime.model.chat.reply.order import Order
 from psych_runtime.model.chat.reply.words import finish_of
 from psych_runtime.model.errors.replies import NO_HEADERS, CallErrors, in_band_error, request_id_of
 from psych_runtime.model.shapes import Object, choice_of, members
-from psych_runtime_core.errors import ModelErrorKind
+from psych_runtime_core.errors import ModelError, ModelErrorKind
 from psych_runtime_core.ports.model import StreamEvent
 
 
@@ -51,9 +51,9 @@ class ChatStream:
         """
         error = in_band_error(chunk, self._errors, event=event, headers=self._headers)
         if error is not None:
+            self.late(chunk)
             if self._ending.failed or not self.finished or error.kind is not ModelErrorKind.TRANSIENT:
                 raise error
-            self.late(chunk)
             return []
         found = members(chunk)
         if not found:
@@ -86,6 +86,13 @@ class ChatStream:
             words = "the reply is JSON, and no answer of a model: it has no `choices`"
             self._fail(Unreadable("not_a_model", words, ModelErrorKind.PERMANENT))
         return [*events, *self.end(done_seen=True)]
+
+    def broke_off(self, error: ModelError) -> ModelError:
+        """`error`, which ended this reply, with what the reply had told of its price before it."""
+        if self._chunks or self._ending.has_figures:
+            error.begun = True
+            self._ending.told(error, self._errors)
+        return error
 
     def _read(self, chunk: Object) -> Iterator[StreamEvent]:
         choice = choice_of(chunk)

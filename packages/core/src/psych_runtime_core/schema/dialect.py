@@ -1,0 +1,54 @@
+"""A pattern means what ECMA-262 says. Where the engine would read it otherwise, it is put in other words."""
+
+import re
+from collections.abc import Mapping
+
+_ESCAPE = r"\\(?:[pPu]\{[^}]*+\}|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|c[A-Za-z]|.)"
+_ATOM = rf"(?:{_ESCAPE}|[^\]\\])"
+_PIECE = re.compile(rf"\[(?P<not>\^?)(?P<class>{_ATOM}*+)\]|(?P<edge>\\[bB])|\\0(?!\d)|{_ESCAPE}", re.DOTALL)
+_MEMBER = re.compile(rf"(?P<first>{_ATOM})-(?P<last>{_ATOM})|{_ATOM}", re.DOTALL)
+_SETS = frozenset("dDsSwWpP")
+# In a class the engine has classes too, and joins, meets and subtracts them.
+_IN_A_CLASS: Mapping[str, str] = {
+    **{literal: f"\\{literal}" for literal in "[&~-"},
+    r"\b": r"\x08",
+    r"\0": r"\x00",
+}
+
+
+def engines(pattern: str) -> str:
+    """`pattern` in the words of the engine."""
+    return _PIECE.sub(_put, pattern)
+
+
+def _put(found: re.Match[str]) -> str:
+    piece = found[0]
+    if found["edge"] is not None:
+        # To the engine every letter of Unicode is one of a word, though `\w` is put as ASCII.
+        return f"(?-u:{piece})"
+    if found["class"] is not None:
+        return _class(found["not"], found["class"])
+    return r"\x00" if piece == r"\0" else piece
+
+
+def _class(negated: str, held: str) -> str:
+    if not held:
+        return r"[\s\S]" if negated else r"[^\s\S]"
+    return f"[{negated}{_MEMBER.sub(_member, held)}]"
+
+
+def _member(found: re.Match[str]) -> str:
+    first, last = found["first"], found["last"]
+    if first is None:
+        return _literal(found[0])
+    # Where there can be no range, a hyphen is itself.
+    hyphen = r"\-" if _is_set(first) or _is_set(last) else "-"
+    return _literal(first) + hyphen + _literal(last)
+
+
+def _literal(atom: str) -> str:
+    return _IN_A_CLASS.get(atom, atom)
+
+
+def _is_set(atom: str) -> bool:
+    return atom[0] == "\\" and atom[1] in _SETS

@@ -1,0 +1,102 @@
+"""What others do to a Run, its key and its blobs while it is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from packages.runtime.tests.api_scenes import ACME, RUN, STORES, VERSION, opened
+from packages.runtime.tests.export_scenes import all_of, kept, whole, with_blobs
+from psych_runtime import (
+    BlobKey,
+    IdempotencyConflict,
+    InMemoryStore,
+    RunHeader,
+    RunId,
+    RunQuery,
+    export_run,
+    import_run,
+    purge,
+)
+from psych_runtime.testing import LogBuilder, StoreProxy
+from psych_runtime_memory.blobs import InMemoryBlobStore
+
+T = TypeVar("T")
+
+
+async def with_key_and_blobs() -> list[bytes]:
+    """The file of a Run with a key and two blobs."""
+    log, first = whole().edit(1, idempotency_key="order-1"), InMemoryStore()
+    blobs = await with_blobs(await kept(first, log, idempotency_key="order-1"), 5, 0)
+    return await all_of(export_run(first, RUN, blobs=blobs))
+
+
+class Purged(StoreProxy):
+    """Purges, with the blobs, behind so many of the calls of one method."""
+
+    def __init__(self, method: str, calls: int, blobs: InMemoryBlobStore) -> None:
+        super().__init__(InMemoryStore())
+        self.method, self.left, self.theirs = method, calls, blobs
+
+    async def _through(self, name: str, call: Callable[[], Awaitable[T]]) -> T:
+        answer = await super()._through(name, call)
+        if name == self.method and self.left:
+            self.left -= 1
+            await purge(self._store, query=RunQuery(tenant="acme"), blobs=self.theirs)
+        return answer
+
+
+@pytest.mark.parametrize("kind", STORES)
+async def test_a_key_that_a_purged_run_answers_for_is_a_conflict_and_leaves_no_blobs(
+    kind: str, tmp_path: Path
+) -> None:
+    exported, blobs = await with_key_and_blobs(), InMemoryBlobStore()
+    async with opened(kind, tmp_path) as store:
+        theirs = LogBuilder("run_theirs", scope=ACME, version_hash=VERSION.hash).admitted().abort().settled()
+        await kept(store, theirs, idempotency_key="order-1", request=b"r" * 32)
+        await purge(store, query=RunQuery(tenant="acme"))
+        await blobs.put(BlobKey("acme", RUN, "call_9.1"), b"of nobody", content_type="text/plain")
+        with pytest.raises(IdempotencyConflict):
+            await import_run(store, exported, blobs=blobs)
+        assert not (await store.find_runs(RunQuery())).items
+        assert [key.call_id for key, _ in (await blobs.list(None)).items] == ["call_9.1"]
+
+
+async def test_the_blobs_of_a_run_that_came_meanwhile_stay() -> None:
+    class Late(StoreProxy):
+        """Whose Run is stored by somebody else, without its key, when it is admitted with one."""
+
+        async def admit(self, header: RunHeader, entries: Any) -> Any:
+            await super().admit(header.model_copy(update={"idempotency_key": None}), entries)
+            raise IdempotencyConflict("order-1", RunId("run_theirs"), "request")
+
+    store, blobs = Late(InMemoryStore()), InMemoryBlobStore()
+    with pytest.raises(IdempotencyConflict):
+        await import_run(store, await with_key_and_blobs(), blobs=blobs)
+    assert len((await blobs.list(None)).items) == 2
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["there", "not there"])
+@pytest.mark.parametrize("method", ["get_run", "read", "admit", "put_version"])
+async def test_a_purge_at_any_moment_leaves_the_whole_run_or_nothing(method: str, *, is_there: bool) -> None:
+    exported, blobs = await with_key_and_blobs(), InMemoryBlobStore()
+    store = Purged(method, 0, blobs)
+    if is_there:
+        await import_run(store, exported, blobs=blobs)
+    store.left = 1
+    assert await import_run(store, exported, blobs=blobs) == RUN
+    left = [header.run_id for header in (await store.find_runs(RunQuery())).items]
+    assert len((await blobs.list(None)).items) == 2 * len(left)
+
+
+async def test_an_erased_run_that_is_purged_right_after_it_came_is_erased_no_more() -> None:
+    first, blobs = InMemoryStore(), InMemoryBlobStore()
+    await kept(first, whole())
+    await first.erase(RunQuery(run_ids=frozenset({RUN})))
+    exported = await all_of(export_run(first, RUN))
+    store = Purged("admit", 9, blobs)
+    assert await import_run(store, exported, blobs=blobs) == RUN
+    assert not (await store.find_runs(RunQuery())).items
