@@ -71,4 +71,5 @@ async def _imported(store: Store, path: Path, *, dry_run: bool) -> ImportedFile:
 
 
 def _refused(path: Path, error: Exception, fix: str) -> CommandError:
-    return CommandError(f"{path}: {error}", fix, Exit.FAILED, type(error).__name__, path=str(path))
+    kind = CorruptLog if isinstance(error, CorruptLog) else type(error)
+    return CommandError(f"{path}: {error}", fix, Exit.FAILED, kind.__name__, path=str(path))

@@ -73,4 +73,4 @@ class Progress:
 
 
 def _on_a_terminal() -> bool:
-    return sys.stderr.isatty()
+    return sys.stderr is not None and sys.stderr.isatty()
