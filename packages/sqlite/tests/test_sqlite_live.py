@@ -348,9 +348,12 @@ class Questions:
         if sql == POLL:
             self._loop.call_soon_threadsafe(self._polled.set)
 
-    async def of_polls(self, count: int) -> set[str]:
-        """What is asked while so many polls come, the first of which may be under way."""
+    def forget(self) -> None:
+        """What was asked so far."""
         self._asked = set()
+
+    async def of_polls(self, count: int) -> set[str]:
+        """What was asked since then, and while so many polls come, the first of which may be under way."""
         for _ in range(count):
             self._polled.clear()
             await self._polled.wait()
@@ -377,6 +380,7 @@ async def test_while_nothing_changes_the_file_is_asked_for_its_version_alone(
     async with Follower(store) as follower:
         assert await follower.reads(1) == ["a"]
         await questions.of_polls(20)
+        questions.forget()
         assert await questions.of_polls(2) == {POLL}
 
 
@@ -387,6 +391,7 @@ async def test_a_change_that_is_no_text_lets_nobody_read(
         await other.live.publish([chunk(0, "a")])
         assert await follower.reads(1) == ["a"]
         await questions.of_polls(20)
+        questions.forget()
         write = admission()
         await other.admit(write.header, write.entries)
         asked = await questions.of_polls(20)
