@@ -63,7 +63,7 @@ def test_a_run_that_stands_with_another_log_is_told_first(psych: Psych, tmp_path
     store(other, LogBuilder("run_test", scope=ACME, version_hash=VERSION.hash).admitted().attempt())
     assert psych("log", "export", "run_test", "--store", url_of(tmp_path), "-o", "run.jsonl").code == 0
     ended = psych("log", "import", "run.jsonl", "--store", other, "--json")
-    assert (ended.code, ended.error()["type"]) == (1, "CorruptLog")
+    assert (ended.code, ended.error()["type"]) == (1, "LogConflict")
     assert ended.error()["message"].startswith(
         "run.jsonl: run_test: another log is stored here under this id"
     )

@@ -79,8 +79,16 @@ async def test_the_blobs_of_a_run_that_came_meanwhile_stay() -> None:
     assert len((await blobs.list(None)).items) == 2
 
 
-@pytest.mark.parametrize("is_there", [True, False], ids=["there", "not there"])
-@pytest.mark.parametrize("method", ["get_run", "read", "admit", "put_version"])
+@pytest.mark.parametrize(
+    ("method", "is_there"),
+    [
+        pytest.param("get_run", True, id="get_run, there"),
+        pytest.param("read", True, id="read, there"),
+        pytest.param("get_run", False, id="get_run, not there"),
+        pytest.param("admit", False, id="admit, not there"),
+        pytest.param("put_version", False, id="put_version, not there"),
+    ],
+)
 async def test_a_purge_at_any_moment_leaves_the_whole_run_or_nothing(method: str, *, is_there: bool) -> None:
     exported, blobs = await with_key_and_blobs(), InMemoryBlobStore()
     store = Purged(method, 0, blobs)
@@ -88,6 +96,7 @@ async def test_a_purge_at_any_moment_leaves_the_whole_run_or_nothing(method: str
         await import_run(store, exported, blobs=blobs)
     store.left = 1
     assert await import_run(store, exported, blobs=blobs) == RUN
+    assert not store.left
     left = [header.run_id for header in (await store.find_runs(RunQuery())).items]
     assert len((await blobs.list(None)).items) == 2 * len(left)
 

@@ -84,7 +84,6 @@ def test_what_cannot_be_read_is_named_by_its_line(path: Path, written: bytes, li
     assert str(raised.value).endswith("record it anew, or take the line out")
 
 
-# It records calls for ever, and says so once it has begun.
 class Refused(Exception):
     status_code = 403
 
@@ -114,6 +113,7 @@ def test_what_is_no_client_is_refused_before_a_file_is_made(path: Path) -> None:
     assert not path.exists()
 
 
+# It records calls for ever, and says so once it has begun.
 RECORDER = """
     import asyncio, sys
     from contextlib import aclosing

@@ -140,7 +140,7 @@ def _freeze(value: Any, surrogates: bool, depth: int) -> Json:
 
 
 def _object(items: Mapping[object, object], surrogates: bool, depth: int) -> FrozenDict:
-    _check_depth(depth)
+    check_depth(depth)
     frozen: dict[str, Json] = {}
     for key, item in items.items():
         if not isinstance(key, str) or isinstance(key, Enum):
@@ -157,7 +157,7 @@ def _object(items: Mapping[object, object], surrogates: bool, depth: int) -> Fro
 
 
 def _array(items: Sequence[object], surrogates: bool, depth: int) -> FrozenList:
-    _check_depth(depth)
+    check_depth(depth)
     frozen: list[Json] = []
     try:
         for item in items:
@@ -193,7 +193,8 @@ def _float(value: float, _surrogates: bool, _depth: int) -> int | float:
     return integral(float.__float__(value))
 
 
-def _check_depth(depth: int) -> None:
+def check_depth(depth: int) -> None:
+    """Raise `NotJson` for a container inside so many others that no value holds it."""
     if depth >= MAX_DEPTH:
         raise NotJson(f"deeper than {MAX_DEPTH} levels, or a container that holds itself", "too_deep")
 

@@ -138,8 +138,8 @@ _PORTS = {
 _ERRORS = {
     "psych_runtime_core.errors": "BlobCorrupt BlobNotFound"
     " CallSource ConversationError CorruptLog CredentialNotFound DeadlineExceeded"
-    " EntryTooLarge Failure IdempotencyConflict LeaseLost MissingExtra ModelError ModelErrorKind NoFreeSlot"
-    " NotMigrated QueueFull RecordTooNew RequestFailed ResponseTooLarge RunAlreadySettled"
+    " EntryTooLarge Failure IdempotencyConflict LeaseLost LogConflict MissingExtra ModelError ModelErrorKind"
+    " NoFreeSlot NotMigrated QueueFull RecordTooNew RequestFailed ResponseTooLarge RunAlreadySettled"
     " RunEndedWithoutAnswer RunNotFound RunNotSuspended SchemaViolation SeqConflict StoreError StoreFull"
     " StoreMisconfigured StoreUnavailable SuspensionExpired ToolSchemaError TransientError UnknownStoreUrl"
     " VersionNotFound WaitAmbiguous WaitNotFound",

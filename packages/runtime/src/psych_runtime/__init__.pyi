@@ -75,6 +75,7 @@ from psych_runtime_core.errors import EntryTooLarge as EntryTooLarge
 from psych_runtime_core.errors import Failure as Failure
 from psych_runtime_core.errors import IdempotencyConflict as IdempotencyConflict
 from psych_runtime_core.errors import LeaseLost as LeaseLost
+from psych_runtime_core.errors import LogConflict as LogConflict
 from psych_runtime_core.errors import MissingExtra as MissingExtra
 from psych_runtime_core.errors import ModelError as ModelError
 from psych_runtime_core.errors import ModelErrorKind as ModelErrorKind

@@ -25,6 +25,7 @@ async def verdict_of(ask: Callable[[], Awaitable[object]], fits: Callable[[objec
 
     A cancellation of this very task passes; one that the code made itself is a failure of it.
     """
+    # Asked of below, also where the scope of the time was never entered.
     time = anyio.CancelScope()
     try:
         with anyio.fail_after(seconds) as time:

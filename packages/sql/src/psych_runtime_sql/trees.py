@@ -49,7 +49,7 @@ class Trees:
     def __init__(self, admissions: Admissions, marks: Marks, finder: Finder, dialect: Dialect) -> None:
         self._admissions, self._marks, self._finder = admissions, marks, finder
         named = RUN.c.run_id.in_(members("run_ids"))
-        self._over = compiled(select(*_PLACE).where(named, _is_top(), *_tree_is_over()), dialect)
+        self._over = compiled(select(*_TREE).where(named, _is_top(), *_tree_is_over()), dialect)
         self._delete = compiled(delete(RUN).where(named).returning(RUN.c.run_id), dialect)
         self._trees = compiled(_trees(), dialect)
         self._scrub = compiled(_scrub().where(named), dialect)
@@ -59,7 +59,7 @@ class Trees:
     ) -> tuple[list[Tree], Place | None]:
         """The next trees that may go and whose top matches; where to look on, None at the end."""
         search = search_of(query, oldest_settled(query), _is_top(), *_tree_is_over())
-        found = await self._finder.look(driver, search, (*_PLACE, RUN.c.run_id), behind)
+        found = await self._finder.look(driver, search, (*_TREE, RUN.c.run_id), behind)
         trees: dict[tuple[str, str], Tree] = {(row[0], row[1]): [] for row in found.rows}
         for row in await self._trees.fetch(driver, {"tops": json_array(row[2] for row in found.rows)}):
             header = header_of(row)
@@ -99,7 +99,7 @@ def tree_of(header: RunHeader) -> tuple[str, str]:
     return header.scope.tenant, header.root_run_id
 
 
-_PLACE = (RUN.c.tenant, RUN.c.root_run_id)
+_TREE = (RUN.c.tenant, RUN.c.root_run_id)
 
 
 def _is_top() -> ColumnElement[bool]:

@@ -181,7 +181,7 @@ class CallersDriver:
 
     @property
     def _raw(self) -> _Raw:
-        """The connection of the driver beneath, of which only its state is asked."""
+        """The connection of the driver beneath."""
         raw: object = self._connection
         if isinstance(self._connection, Connection):
             raw = self._connection.connection.driver_connection

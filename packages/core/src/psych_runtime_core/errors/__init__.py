@@ -9,7 +9,8 @@ Each holds what it knows as fields, and says what to do next.
     ├── TransientError                 ├── ConversationError
     │   └── RequestFailed              ├── ResponseTooLarge
     ├── AccessDenied                   ├── CredentialNotFound
-    ├── CorruptLog                     ├── RecordTooNew
+    ├── CorruptLog                     │   └── LogConflict
+    ├── RecordTooNew
     ├── UnknownStoreUrl (ValueError)   ├── MissingExtra (ModuleNotFoundError)
     ├── StoreError
     │   ├── SeqConflict                ├── LeaseLost
@@ -41,6 +42,7 @@ from psych_runtime_core.errors.documents import (
 from psych_runtime_core.errors.logs import (
     CorruptionReason,
     CorruptLog,
+    LogConflict,
     RecordTooNew,
 )
 from psych_runtime_core.errors.models import (
@@ -104,6 +106,7 @@ __all__ = [
     "Failure",
     "IdempotencyConflict",
     "LeaseLost",
+    "LogConflict",
     "Loc",
     "MissingExtra",
     "ModelError",

@@ -43,6 +43,13 @@ class CorruptLog(PsychError):
         super().__init__(f"the log of {run_id} is corrupt at seq {seq}: {self.reason.value}: {detail}")
 
 
+class LogConflict(CorruptLog):
+    """Another log is stored under the id of a Run that comes from a file. Both may be sound, one redacted."""
+
+    def __str__(self) -> str:
+        return f"{self.run_id}: {self.detail}; purge that Run first, or import into another store"
+
+
 class RecordTooNew(PsychError):
     """A record was written by a newer release: upgrade this process to read the Run."""
 

@@ -15,8 +15,8 @@ MAX_STEPS = 100_000
 _BYTES_A_STEP = 16
 # So many places are counted.
 _PLACES_A_STEP = 8
-# What is compared is not counted further than it takes to know that it has as much as the schema lists, but
-# for this part of it: a step is five hundred times as dear as a visit.
+# Places are counted up to this part of what the schema lists, then taken as all of it: a step of counting
+# costs as much as five hundred visits.
 _COUNTED = 64
 _OF_NUMBERS: tuple[Unit, ...] = ("integers", "numbers", "digits")
 _INSIDE: tuple[Unit, ...] = (*_OF_NUMBERS, "parts", "pairs")

@@ -13,15 +13,19 @@ _SEPARATORS = str.maketrans("", "", "-_. ")
 
 def is_named_like_a_secret(header: str) -> bool:
     """Of a header, whose value is never harmless under such a name."""
-    name = header.lower()
-    return "token" in name or "api-key" in name or any(word in name for word in _WORDS)
+    bare = _bare(header)
+    return "token" in bare or any(word in bare for word in _WORDS)
 
 
 def looks_like_a_secret(name: str, value: Json) -> bool:
     """Of a setting: a text under such a name. Numbers and lists of tokens count or choose something."""
-    bare = name.lower().translate(_SEPARATORS)
+    bare = _bare(name)
     named = bare.endswith("token") or any(word in bare for word in _WORDS)
     return named and isinstance(value, str) and value != ""
+
+
+def _bare(name: str) -> str:
+    return name.lower().translate(_SEPARATORS)
 
 
 def secrets_in(settings: Json, at: Loc = ()) -> Iterator[Loc]:

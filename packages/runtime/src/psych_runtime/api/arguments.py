@@ -29,8 +29,10 @@ def of_kind(name: str, value: object, kind: type[T]) -> T:
 
 def blob_store(value: object) -> BlobStore | None:
     """`value` as the blobs of a call, or None. Raises `TypeError` for what keeps none."""
-    if value is not None and not all(hasattr(value, method) for method in ("put", "open", "delete_run")):
-        raise TypeError(f"blobs must be a BlobStore, such as store.blobs, not {type(value).__name__}")
+    lacks = not all(hasattr(value, method) for method in ("put", "open", "delete_run"))
+    if value is not None and (lacks or isinstance(value, type)):
+        given = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+        raise TypeError(f"blobs must be a BlobStore, such as store.blobs, not {given}")
     return cast("BlobStore | None", value)
 
 

@@ -42,19 +42,6 @@ def wrong_log(header: RunHeader, seq: int, detail: str) -> CorruptLog:
     return CorruptLog(CorruptionReason.WRONG_LOG, header.run_id, seq, detail)
 
 
-class StoredOtherwise(CorruptLog):
-    """What is stored under the id of a Run is another log than that of the file, and both may be sound."""
-
-    def __str__(self) -> str:
-        return f"{self.run_id}: {self.detail}; purge that Run first, or take another store"
-
-
-def stored_otherwise(header: RunHeader) -> StoredOtherwise:
-    """The refusal of a Run whose id is taken by another log."""
-    detail = "another log is stored here under this id, as a redacted one would be"
-    return StoredOtherwise(CorruptionReason.WRONG_LOG, header.run_id, header.head.seq, detail)
-
-
 @dataclass(frozen=True, slots=True)
 class _Told:
     """What a log tells of its Run, sealed or not: how it began, and what its header must say."""

@@ -12,9 +12,9 @@ from psych_runtime.api.export_file import BlobPiece, Item
 from psych_runtime.api.export_spool import KeptFile, Lines, broken, kept
 from psych_runtime.api.external import until_known
 from psych_runtime.api.import_blobs import BlobsTold, put_blobs, take_back
-from psych_runtime.api.import_checks import admission, refuse_wrong_place, stored_otherwise
-from psych_runtime.egress.pace import beside
-from psych_runtime_core.errors import IdempotencyConflict, RunNotFound
+from psych_runtime.api.import_checks import admission, refuse_wrong_place
+from psych_runtime.pace import beside
+from psych_runtime_core.errors import CorruptionReason, IdempotencyConflict, LogConflict, RunNotFound
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.blob import BlobStore
 from psych_runtime_core.ports.queries import RunQuery
@@ -37,9 +37,9 @@ async def import_run(
     the file.
 
     Raises `CorruptLog` for a file that was cut or edited, whose log does not fold or whose header says
-    otherwise, and for another log of this id, `RecordTooNew` and `SpecValidationError` for one of a newer
-    release, `IdempotencyConflict` where its key is another Run's, `AccessDenied` for a Run of another tenant,
-    or under or after one, and `ValueError` where it has blobs and none are given.
+    otherwise, `LogConflict` where another log of this id is stored, `RecordTooNew` and `SpecValidationError`
+    for a file of a newer release, `IdempotencyConflict` where its key is another Run's, `AccessDenied` for a
+    Run of another tenant, or under or after one, and `ValueError` where it has blobs and none are given.
     """
     held, blobs = scope_of(store, scope), blob_store(blobs)
     async with kept(lines) as file:
@@ -97,7 +97,7 @@ async def _read(file: KeptFile) -> _Found:
 async def _is_there(store: Store, header: RunHeader, held: Scope | None) -> bool:
     """Whether the log stands in the store, by itself or with what came since.
 
-    Raises `CorruptLog` where another does, and `AccessDenied`, with nothing read, for another tenant's.
+    Raises `LogConflict` where another does, and `AccessDenied`, with nothing read, for another tenant's.
     """
     try:
         stored = await header_of(store, header.run_id, held)
@@ -106,7 +106,8 @@ async def _is_there(store: Store, header: RunHeader, held: Scope | None) -> bool
         return False
     if stored.scope.tenant == header.scope.tenant and last and last[0].head == header.head:
         return True
-    raise stored_otherwise(header)
+    detail = "another log is stored here under this id, as a redacted one would be"
+    raise LogConflict(CorruptionReason.WRONG_LOG, header.run_id, header.head.seq, detail)
 
 
 async def _refuse_taken_key(store: Store, header: RunHeader) -> None:

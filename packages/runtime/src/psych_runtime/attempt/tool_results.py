@@ -12,7 +12,7 @@ from psych_runtime.attempt.context import AttemptContext
 from psych_runtime.attempt.out_of_reach import warn_when_out_of_reach
 from psych_runtime.attempt.placing import PlacedValue, Placing, overflow_of, preview_of
 from psych_runtime.attempt.run_blobs import Blob
-from psych_runtime.egress.pace import AT_ONCE, beside
+from psych_runtime.pace import AT_ONCE, beside
 from psych_runtime.secrets.masks import Masks
 from psych_runtime.tools.convert import Converted, Taken, take
 from psych_runtime.tools.ending import Ending, Raised, Returned

@@ -7,7 +7,6 @@ from argparse import Namespace
 from pathlib import Path
 
 import psych_runtime
-from psych_runtime.api.import_checks import StoredOtherwise
 from psych_runtime.cli.documents import ImportedFile
 from psych_runtime.cli.exits import CommandError, Exit
 from psych_runtime.cli.listing import Told
@@ -16,7 +15,7 @@ from psych_runtime.cli.output import Output
 from psych_runtime.cli.progress import Progress
 from psych_runtime.cli.reading_files import lines_of
 from psych_runtime.cli.rehearsal import Noticing, Rehearsal
-from psych_runtime_core.errors import CorruptLog, PsychError
+from psych_runtime_core.errors import CorruptLog, LogConflict, PsychError
 from psych_runtime_core.ports.blob import BlobStore, blobs_of
 from psych_runtime_core.ports.store import Store
 from psych_runtime_memory import InMemoryBlobStore
@@ -54,7 +53,7 @@ async def _imported(store: Store, path: Path, *, dry_run: bool) -> ImportedFile:
         run_id = await psych_runtime.import_run(noticing, lines_of(path), blobs=blobs)
     except CorruptLog as error:
         cure = "a copy of that file as it was exported"
-        if isinstance(error, StoredOtherwise):
+        if isinstance(error, LogConflict):
             cure = "psych log import with --store of another store, or purge that Run from this one first"
         raise _refused(path, error, cure) from error
     except ValueError as error:
@@ -71,5 +70,4 @@ async def _imported(store: Store, path: Path, *, dry_run: bool) -> ImportedFile:
 
 
 def _refused(path: Path, error: Exception, fix: str) -> CommandError:
-    kind = CorruptLog if isinstance(error, CorruptLog) else type(error)
-    return CommandError(f"{path}: {error}", fix, Exit.FAILED, kind.__name__, path=str(path))
+    return CommandError(f"{path}: {error}", fix, Exit.FAILED, type(error).__name__, path=str(path))

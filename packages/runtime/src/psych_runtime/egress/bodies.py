@@ -19,7 +19,7 @@ from psych_runtime.egress.codings import (
 )
 from psych_runtime.egress.headers import EVENT_STREAM
 from psych_runtime.egress.hop import Hop
-from psych_runtime.egress.pace import Pace
+from psych_runtime.pace import Pace
 from psych_runtime_core.errors import RequestFailed, ResponseTooLarge
 
 if TYPE_CHECKING:

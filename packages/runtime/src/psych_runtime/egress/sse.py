@@ -10,7 +10,7 @@ from typing import NamedTuple, cast
 import httpx2
 from anyio.lowlevel import checkpoint
 
-from psych_runtime.egress.pace import Pace
+from psych_runtime.pace import Pace
 from psych_runtime_core.errors import ResponseTooLarge
 
 # It takes a mark of byte order off the beginning, in however many pieces that comes.

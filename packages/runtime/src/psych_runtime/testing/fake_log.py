@@ -35,7 +35,8 @@ class LogScript:
         paced: bool,
     ) -> None:
         self._strict = strict
-        for name, log in {"records": records, **children}.items():
+        _check("records", records)
+        for name, log in children.items():
             _check(name, log)
         self._run_id = records[0].run_id
         self._logs = {self._run_id: calls_of(records, paced=paced)}

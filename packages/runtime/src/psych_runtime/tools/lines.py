@@ -11,7 +11,7 @@ from sys import getsizeof
 
 from anyio.lowlevel import checkpoint
 
-from psych_runtime.egress.pace import AT_ONCE, beside
+from psych_runtime.pace import AT_ONCE, beside
 from psych_runtime_core.jsonvalue import Json, decode_json, freeze, json_text
 
 # So many lines are worked on before others have their turn on the loop.

@@ -18,12 +18,12 @@ from pydantic_core import to_jsonable_python
 
 from psych_runtime.tools.output import File, ToolOutput
 from psych_runtime_core.errors import NotJson
-from psych_runtime_core.frozen import MAX_DEPTH
+from psych_runtime_core.frozen import check_depth
 from psych_runtime_core.jsonvalue import encode_json, freeze
 
 _SCALARS = frozenset({NoneType, bool, int, float, str})
 # About how many characters an item takes as JSON, its own length aside where it is a text.
-ITEM = 16
+_ITEM = 16
 
 
 class Plain:
@@ -43,8 +43,7 @@ class Plain:
             return self._copy(value.value, depth)
         if isinstance(value, str | int | float):
             return self._scalar(value)
-        if depth > MAX_DEPTH:
-            raise NotJson(f"deeper than {MAX_DEPTH} levels, or a container that holds itself", "too_deep")
+        check_depth(depth)
         parts = _rewritten(value)
         if isinstance(parts, dict):
             named = cast("dict[str, object]", parts)
@@ -63,7 +62,7 @@ class Plain:
             raise NotJson(raising(part, error)).below(token) from None
 
     def _scalar(self, value: object) -> object:
-        self.size += ITEM + (len(value) if isinstance(value, str) else 0)
+        self.size += _ITEM + (len(value) if isinstance(value, str) else 0)
         return value
 
 

@@ -9,9 +9,9 @@ from urllib.parse import urljoin
 
 from psych_runtime.egress.credential import CredentialBinding, sent_form
 from psych_runtime.egress.limits import HttpTimeouts
-from psych_runtime.egress.pace import AT_ONCE, beside
 from psych_runtime.egress.redirects import is_redirect
 from psych_runtime.egress.target import origin_of
+from psych_runtime.pace import AT_ONCE, beside
 from psych_runtime.tools.context import ToolContext, secrets_of
 from psych_runtime.tools.convert import Converted, encoded
 from psych_runtime.tools.http.ending import HttpEnd, not_looked_up, refused, unsendable

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from anyio.lowlevel import checkpoint
 
-from psych_runtime.egress.pace import AT_ONCE, Pace, beside
 from psych_runtime.egress.sse import ServerEvent, server_events
 from psych_runtime.model.chat.reply.payload import Payload, read_payload
 from psych_runtime.model.chat.reply.pieces import Patience, Pieces
 from psych_runtime.model.chat.reply.stream import ChatStream
 from psych_runtime.model.errors.replies import CallErrors, error_of_reply
 from psych_runtime.model.errors.words import size_to_read
+from psych_runtime.pace import AT_ONCE, Pace, beside
 from psych_runtime_core.errors import ModelError, RequestFailed, ResponseTooLarge
 from psych_runtime_core.ports.model import StreamEvent
 
