@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from psych_runtime_core.schema import check_schema, violations
 from psych_runtime_core.schema.dialect import engines
 from psych_runtime_core.schema.expression import expression
 from psych_runtime_core.schema.states import states
+from psych_runtime_core.schema.worded import worded
 
 
 def fits(text: str, pattern: str) -> bool:
@@ -171,3 +173,30 @@ def test_a_reference_leads_to_what_stands_under_a_pattern() -> None:
 def test_what_is_data_is_no_pattern() -> None:
     schema: Schema = {"const": {"pattern": r"\b"}, "properties": {"pattern": {"const": r"\b"}}}
     assert violations({"pattern": r"\b"}, schema) == ()
+
+
+def test_two_patterns_that_mean_the_same_are_each_led_to() -> None:
+    schema: Schema = {
+        "patternProperties": {"[&]": {"type": "integer"}, r"[\&]": {"maximum": 3}},
+        "properties": {"q": {"$ref": "#/patternProperties/%5B%5C%26%5D"}},
+    }
+    check_schema(schema)
+    assert violations({"q": "x"}, schema) == ()
+    assert [each.message for each in violations({"q": 9}, schema)] == ["9 is greater than the maximum of 3"]
+    assert [each.message for each in violations({"&": "x"}, schema)] == ['"x" is not of type "integer"']
+    assert [each.message for each in violations({"&": 9}, schema)] == ["9 is greater than the maximum of 3"]
+
+
+@pytest.mark.timeout(20)
+def test_classes_without_an_end_are_looked_for_once() -> None:
+    # A search from each of them anew would take minutes.
+    assert engines("[" * 60_000) == "[" * 60_000
+
+
+@pytest.mark.timeout(20)
+def test_very_many_patterns_that_mean_the_same_are_told_apart_at_once() -> None:
+    spelled = ("".join(each) for each in product(("&", r"\&"), repeat=11))
+    schema: Schema = {"patternProperties": {f"[{pattern}]": {"minimum": 1} for pattern in spelled}}
+    told = worded(schema)
+    assert len(told.schema["patternProperties"]) == 2_048
+    assert {*told.written.values()} | {*told.schema["patternProperties"]} >= {*schema["patternProperties"]}

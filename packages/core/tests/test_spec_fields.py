@@ -16,6 +16,7 @@ from psych_runtime_core.spec.limits import Limits
 from psych_runtime_core.spec.model import REQUEST_KEYS, ModelRef
 from psych_runtime_core.spec.names import RESERVED_TOOL_NAMES
 from psych_runtime_core.spec.tools import CodeTool
+from psych_runtime_core.spec.validate.run import collect_issues
 
 
 def refused(spec: object) -> list[tuple[str, str]]:
@@ -293,9 +294,7 @@ def test_an_option_names_no_key_that_the_request_sets(key: str) -> None:
     ],
 )
 def test_no_option_is_a_secret_in_clear(options: dict[str, Any], place: str) -> None:
-    with pytest.raises(SpecValidationError) as error:
-        read_spec(document("model/options", options))
-    (issue,) = error.value.issues
+    (issue,) = collect_issues(read_spec(document("model/options", options)))
     assert (issue.code, issue.path) == ("literal_secret", f"/model/options/{place}")
     assert "give it to the model client" in issue.message
     assert not [word for word in ("sk-live", "Bearer") if word in issue.message]
@@ -309,6 +308,11 @@ def test_no_option_is_a_secret_in_clear(options: dict[str, Any], place: str) -> 
         {"stop_token_ids": [1, 2]},
         {"tokenizer": "fast"},
         {"prompt_key": "x"},
+        {"eos_token": "</s>"},
+        {"next_page_token": "first"},
+        {"cookie_policy": "strict"},
+        {"api_key_name": "main"},
+        {"reset_password": "true"},
         {"api_key": None},
         {"api_key": ""},
         {"a": {"password": {"type": "string"}}},
@@ -316,7 +320,7 @@ def test_no_option_is_a_secret_in_clear(options: dict[str, Any], place: str) -> 
     ids=str,
 )
 def test_an_option_that_counts_or_chooses_is_no_secret(option: dict[str, Any]) -> None:
-    assert small(model={"model": "m", "options": option}).model.options == option
+    assert collect_issues(small(model={"model": "m", "options": option})) == ()
 
 
 # --- JSON, schemas, callables ----------------------------------------------------------------------------

@@ -138,18 +138,20 @@ def test_a_url_may_not_be_this(url: str) -> None:
 
 @pytest.mark.parametrize("query", ["api_key=k3y", "a=b&access-token=k3y", "API%2Dkey=k3y", "password=k3y{x}"])
 def test_no_query_holds_a_secret_in_clear(query: str) -> None:
-    with pytest.raises(SpecValidationError) as error:
+    (issue,) = collect_issues(
         read_spec({**SMALL, "tools": [{**TOOL, "url": f"https://a.example/b?{query}"}]})
-    (issue,) = error.value.issues
+    )
     assert (issue.code, issue.path) == ("literal_secret", "/tools/0/url")
     assert "`credential`" in issue.message
-    assert "k3y" not in str(error.value)
+    assert "k3y" not in issue.message
 
 
-@pytest.mark.parametrize("query", ["page_token={x}", "password", "token=", "max_tokens=5", "key=a"])
+@pytest.mark.parametrize(
+    "query", ["token={x}", "page_token=first", "password", "token=", "max_tokens=5", "key=a", "cookies=off"]
+)
 def test_a_query_may_be_filled_and_may_count(query: str) -> None:
-    url = f"https://a.example/b?{query}"
-    assert tool(url=url).url == url
+    named = {**SMALL, "tools": [{**TOOL, "url": f"https://a.example/b?{query}"}]}
+    assert "literal_secret" not in {issue.code for issue in collect_issues(read_spec(named))}
 
 
 def test_a_url_has_at_most_2048_characters() -> None:

@@ -191,6 +191,13 @@ async def test_a_header_names_nobody_else_than_a_log_that_can_be_read(field: str
     assert await import_run(store, file_of(documents)) == RUN
 
 
+@pytest.mark.parametrize("field", TOLD_IN_CONTENT)
+async def test_what_was_erased_names_nobody(field: str) -> None:
+    documents = put(await documents_of(whole()), (1, "run", "erased"), True)
+    with pytest.raises(CorruptLog, match="erased"):
+        await import_run(InMemoryStore(), file_of(put(documents, (1, "run", field), TOLD_IN_CONTENT[field])))
+
+
 UNFOLDABLE: Mapping[str, tuple[Callable[[LogBuilder], LogBuilder], str]] = {
     "no Attempt": (lambda log: log.truncate(1).unchecked().turn(), "stale_epoch"),
     "a turn in a turn": (lambda log: log.truncate(3).unchecked().turn(), "at seq 4"),

@@ -274,6 +274,15 @@ async def test_of_an_erased_run_what_is_left_can_be_shown() -> None:
     assert (await other.get_run(RUN)).erased
 
 
+async def test_a_run_whose_key_is_destroyed_is_imported_as_nobodys() -> None:
+    codec = SealingCodec()
+    store, other = InMemoryStore(codec=codec), InMemoryStore()
+    await kept(store, whole(scope=Scope(tenant="acme", principal="ada", labels={"team": "a"})))
+    codec.destroy("acme")
+    await import_run(other, await redacted_export(store))
+    assert (await other.get_run(RUN)).scope == Scope(tenant="acme")
+
+
 async def test_a_file_that_was_cut_is_not_redacted() -> None:
     store = InMemoryStore()
     await kept(store, whole())

@@ -290,6 +290,12 @@ async def test_failures_of_one_model_pass_over_no_answer_of_the_next_one() -> No
     assert await text(model, context(failures=2), request("backup")) == "from the backup"
 
 
+@pytest.mark.parametrize("turn", [1, 2])
+async def test_a_fallback_that_nobody_has_asked_begins_with_its_first_answer(turn: int) -> None:
+    backup = FakeModel(play="per_lane").turn(lambda _request, _where: "from the backup")
+    assert await text(backup, context(turn=turn, failures=1)) == "from the backup"
+
+
 def test_fifty_lanes_at_once_stay_apart() -> None:
     def name(_request: ModelRequest, where: ModelCallContext) -> FakeTurn:
         return FakeTurn(f"{where.lane} turn {where.turn}", delay=where.turn / 10)

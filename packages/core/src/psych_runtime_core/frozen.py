@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from functools import lru_cache
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias
 from uuid import UUID
@@ -136,7 +135,8 @@ _ADVICE: tuple[tuple[type | tuple[type, ...], str], ...] = (
 
 
 def _freeze(value: Any, surrogates: bool, depth: int) -> Json:
-    return _freezer(value.__class__)(value, surrogates, depth)
+    freezer = _EXACT.get(type(value)) or _freezer_of(value)
+    return freezer(value, surrogates, depth)
 
 
 def _object(items: Mapping[object, object], surrogates: bool, depth: int) -> FrozenDict:
@@ -219,7 +219,8 @@ def _uncalled(value: object) -> str:
     return "something callable: register a tool and write its name"
 
 
-_FREEZERS: tuple[tuple[type | tuple[type, ...], Callable[[Any, bool, int], Json]], ...] = (
+_Freezer: TypeAlias = Callable[[Any, bool, int], Json]
+_FREEZERS: tuple[tuple[type | tuple[type, ...], _Freezer], ...] = (
     (Enum, _no_form),
     (str, _text),
     ((NoneType, bool), _same),
@@ -231,7 +232,12 @@ _FREEZERS: tuple[tuple[type | tuple[type, ...], Callable[[Any, bool, int], Json]
 )
 
 
-@lru_cache(maxsize=256)
-def _freezer(kind: type) -> Callable[[Any, bool, int], Json]:
-    """How values of a class are frozen: asked of every value, and most are of a few classes."""
-    return next(freezer for kinds, freezer in _FREEZERS if issubclass(kind, kinds))
+def _freezer_of(value: object) -> _Freezer:
+    return next(freezer for kinds, freezer in _FREEZERS if isinstance(value, kinds))
+
+
+# Asked of every value, and most are of these classes.
+_EXACT: Mapping[type, _Freezer] = {
+    type(value): _freezer_of(value)
+    for value in ("", None, False, 0, 0.0, [], (), {}, FrozenList(), FrozenDict())
+}

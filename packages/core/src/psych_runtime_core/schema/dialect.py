@@ -5,7 +5,9 @@ from collections.abc import Mapping
 
 _ESCAPE = r"\\(?:[pPu]\{[^}]*+\}|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|c[A-Za-z]|.)"
 _ATOM = rf"(?:{_ESCAPE}|[^\]\\])"
-_PIECE = re.compile(rf"\[(?P<not>\^?)(?P<class>{_ATOM}*+)\]|(?P<edge>\\[bB])|\\0(?!\d)|{_ESCAPE}", re.DOTALL)
+# A class without an end is as it is, and so is all behind it: it is looked for once.
+_CLASS = rf"\[(?P<not>\^?)(?P<class>{_ATOM}*+)\]|\[.*+"
+_PIECE = re.compile(rf"{_CLASS}|(?P<edge>\\[bB])|\\0(?!\d)|{_ESCAPE}", re.DOTALL)
 _MEMBER = re.compile(rf"(?P<first>{_ATOM})-(?P<last>{_ATOM})|{_ATOM}", re.DOTALL)
 _SETS = frozenset("dDsSwWpP")
 # In a class the engine has classes too, and joins, meets and subtracts them.

@@ -1,5 +1,6 @@
 """A schema whose patterns are in the words of the engine, and each of them as it was written."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
@@ -22,15 +23,19 @@ class Worded(NamedTuple):
 
 def worded(schema: Json) -> Worded:
     """`schema` as the judge is to have it."""
-    written: dict[str, str] = {}
+    told: dict[str, str] = {}
+    alike: Counter[str] = Counter()
 
     def put(pattern: str) -> str:
-        told = engines(pattern)
-        if told != pattern:
-            written[told] = pattern
-        return told
+        if pattern not in told:
+            words = engines(pattern)
+            # Two may come to be alike, and both hold: each has words of its own, wherever it stands.
+            told[pattern] = f"{words}(?:){{{alike[words]}}}" if alike[words] else words
+            alike[words] += 1
+        return told[pattern]
 
-    return Worded(_put(schema, put), written)
+    found = _put(schema, put)
+    return Worded(found, {words: pattern for pattern, words in told.items() if words != pattern})
 
 
 def as_written(schema: Json, written: Mapping[str, str]) -> Any:
@@ -61,14 +66,7 @@ def _held(keyword: str, held: Json, put: _Put) -> Any:
 
 
 def _by_pattern(held: Mapping[str, Json], put: _Put) -> dict[str, Any]:
-    by_pattern: dict[str, Any] = {}
-    for pattern, item in held.items():
-        told = put(pattern)
-        # Two patterns may come to be alike, and both hold.
-        while told in by_pattern:
-            told = f"(?:{told})"
-        by_pattern[told] = _put(item, put)
-    return by_pattern
+    return {put(pattern): _put(item, put) for pattern, item in held.items()}
 
 
 def _led(reference: str, put: _Put) -> str:

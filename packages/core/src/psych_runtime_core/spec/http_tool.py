@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self, TypeAlias
-from urllib.parse import unquote
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -22,7 +21,6 @@ from psych_runtime_core.spec.base import (
     SpecModel,
 )
 from psych_runtime_core.spec.headers import HeaderName, Headers, HeaderText, no_headers
-from psych_runtime_core.spec.in_clear import looks_like_a_secret
 from psych_runtime_core.spec.issues import IssueCode
 from psych_runtime_core.spec.templates import url_template
 from psych_runtime_core.spec.urls import MAX_URL
@@ -33,21 +31,9 @@ Annotation: TypeAlias = Literal["read-only", "write", "destructive"]
 
 def _template(text: str) -> str:
     try:
-        template = url_template(text)
+        url_template(text)
     except ValueError as bad:
         refuse(Refusal(IssueCode.BAD_URL, str(bad), text))
-    in_clear = [
-        Refusal(
-            IssueCode.LITERAL_SECRET,
-            f"{part.key} of its query looks like a secret, and a Spec is stored in clear: name the secret in"
-            " `credential`, and the header that carries it in `credential_header`",
-            part.key,
-        )
-        for part in template.query
-        if looks_like_a_secret(unquote(part.key), part.literal)
-    ]
-    if in_clear:
-        refuse(*in_clear)
     return text
 
 

@@ -9,7 +9,6 @@ from pydantic import AfterValidator, Field, model_validator
 from psych_runtime_core.jsonvalue import FrozenDict, JsonObject
 from psych_runtime_core.refusal import Refusal, refuse
 from psych_runtime_core.spec.base import FromList, Line, SpecModel, ToolName, Whole
-from psych_runtime_core.spec.in_clear import secrets_in
 from psych_runtime_core.spec.issues import IssueCode
 
 # What a request sets itself, or from a field of its own.
@@ -41,18 +40,8 @@ def _free_keys(options: FrozenDict) -> FrozenDict:
         for key in options
         if key in REQUEST_KEYS
     ]
-    in_clear = [
-        Refusal(
-            IssueCode.LITERAL_SECRET,
-            f"{at[-1]} looks like a secret, and a Spec is stored in clear: give it to the model client, as"
-            " its api_key, credential or headers",
-            at[-1],
-            at,
-        )
-        for at in secrets_in(options)
-    ]
-    if taken or in_clear:
-        refuse(*taken, *in_clear)
+    if taken:
+        refuse(*taken)
     return options
 
 

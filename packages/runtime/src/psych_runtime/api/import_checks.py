@@ -9,6 +9,7 @@ from psych_runtime.api.access import header_of
 from psych_runtime_core.errors import CorruptionReason, CorruptLog, RunNotFound
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.checks import check_commit
+from psych_runtime_core.ports.header import scrubbed
 from psych_runtime_core.ports.runs import RunHeader
 from psych_runtime_core.ports.store import Store
 from psych_runtime_core.ports.writes import Admit
@@ -68,6 +69,8 @@ def _contradictions(header: RunHeader, versions: Sequence[Version], told: _Told)
     others = {name for name, implied in told.implied.items() if getattr(header, name) != implied}
     if others:
         yield f"its log says otherwise than its header: {', '.join(sorted(others))}"
+    if header.erased and not _is_scrubbed(header):
+        yield "its header says that it was erased, and of whom it is"
     if not _is_of(header, told.begun):
         yield "its header says that it is another's, or was begun with another key, than its log"
     yield from _strange_version(header, versions)
@@ -86,6 +89,11 @@ def _is_of(header: RunHeader, begun: RunAdmitted) -> bool:
     if header.erased or begun.erased:
         return header.scope.tenant == begun.scope.tenant
     return header.scope == begun.scope and header.idempotency_key in {None, begun.idempotency_key}
+
+
+def _is_scrubbed(header: RunHeader) -> bool:
+    """Whether it was settled, and names nobody."""
+    return header.terminal is not None and header == scrubbed(header)
 
 
 def _strange_version(header: RunHeader, versions: Sequence[Version]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from psych_runtime_core.ids import VersionHash
 from psych_runtime_core.ports.runs import RunHeader
 from psych_runtime_core.records import GENESIS, Codec, Entry, Head, PlainCodec, decode, encode
 from psych_runtime_core.records.run import RunAdmitted
+from psych_runtime_core.scope import Scope
 from psych_runtime_core.version import Version
 
 
@@ -40,12 +41,16 @@ async def redacted(lines: Lines, *, codec: Codec | None = None) -> AsyncGenerato
 
 @dataclass
 class _Told:
-    """What must be known of a file before its first line is written anew: above all, where its log ends."""
+    """What must be known of a file before its first line is written anew: above all, where its log ends.
+
+    `names_nobody`: its admission cannot be read, and says of no person whose Run it is.
+    """
 
     header: RunHeader
     codec: Codec
     versions: dict[VersionHash, Version] = field(default_factory=dict[VersionHash, Version])
     head: Head = GENESIS
+    names_nobody: bool = False
 
 
 async def _told(file: KeptFile, codec: Codec) -> _Told:
@@ -71,7 +76,8 @@ async def _items(file: KeptFile, told: _Told) -> AsyncIterator[Item]:
                 yield Start(redacted=True)
             case RunHeader():
                 renamed = {"version_hash": _renamed(item.version_hash, told.versions), "head": told.head}
-                yield redacted_header(item).model_copy(update=renamed)
+                nobodys = {"scope": Scope(tenant=item.scope.tenant)} if told.names_nobody else {}
+                yield redacted_header(item).model_copy(update=renamed | nobodys)
             case Version():
                 yield told.versions[item.hash]
             case Entry():
@@ -85,8 +91,10 @@ async def _items(file: KeptFile, told: _Told) -> AsyncIterator[Item]:
 def _entry(entry: Entry, told: _Told, after: Head) -> Entry:
     """The entry, redacted, behind the redacted one before it."""
     scope = told.header.scope
-    record = redacted_record(decode(entry, run_id=told.header.run_id, scope=scope, codec=told.codec))
+    found = decode(entry, run_id=told.header.run_id, scope=scope, codec=told.codec)
+    record = redacted_record(found)
     if isinstance(record, RunAdmitted):
+        told.names_nobody = found.erased
         version_hash = _renamed(record.version_hash, told.versions)
         record = record.model_copy(update={"version_hash": version_hash})
     return encode(record, after=after, scope=scope, codec=PlainCodec())

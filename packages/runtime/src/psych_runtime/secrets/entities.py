@@ -25,8 +25,8 @@ def _pattern() -> str:
 ENTITY = _pattern()
 """An entity, or what looks like one; in a pattern with `re.VERBOSE`, too."""
 
-ENDS = "|".join(sorted({name[at:] for name in _OLD for at in range(1, len(name))}, key=len, reverse=True))
-"""What is left of an old name when its beginning is taken away."""
+ENDS = "|".join(sorted({name[at:] for name in _OLD for at in range(len(name))}, key=len, reverse=True))
+"""An old name, or what is left of one when its beginning is taken away."""
 
 
 def read(entity: str) -> str:

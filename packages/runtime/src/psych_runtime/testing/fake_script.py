@@ -234,7 +234,10 @@ class Script:
     def _begin(self, call: ReceivedCall) -> None:
         """Go to where other processes left the lane of `call`, as far as its turn and failures tell."""
         if self._per_lane:
-            self._played[self._player(call)] = _spent(self._entries, call)
+            spent = _spent(self._entries, call)
+            # After a failure, a script without an answer left is that of a fallback which gave none so far.
+            is_fallback = call.context.failures > 0 and spent == len(self._entries) and not self._endless
+            self._played[self._player(call)] = 0 if is_fallback else spent
 
     def _player(self, call: ReceivedCall) -> Player:
         return (call.context.run_id, call.context.lane) if self._per_lane else None

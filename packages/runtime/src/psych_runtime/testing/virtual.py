@@ -77,6 +77,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     A use of real I/O raises where it happens and, so that nobody can swallow it, out of the loop.
     """
 
+    has_virtual_time = True
+
     def __init__(self) -> None:
         self._jumps = _JumpingSelector()
         super().__init__(self._jumps)

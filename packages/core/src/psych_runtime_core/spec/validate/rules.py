@@ -11,6 +11,7 @@ from psych_runtime_core.spec.issues import IssueCode
 from psych_runtime_core.spec.tools import CodeTool
 from psych_runtime_core.spec.validate.context import ValidationContext
 from psych_runtime_core.spec.validate.http_tools import credentials_are_known, placeholders_are_arguments
+from psych_runtime_core.spec.validate.in_clear import no_secret_in_clear
 from psych_runtime_core.spec.validate.nearest import nearest, unknown
 
 MAX_PROMPT_BYTES = 1_048_576
@@ -75,6 +76,7 @@ RULES = (
     tools_are_registered,
     placeholders_are_arguments,
     credentials_are_known,
+    no_secret_in_clear,
 )
 
 
