@@ -237,7 +237,5 @@ def _freezer_of(value: object) -> _Freezer:
 
 
 # Asked of every value, and most are of these classes.
-_EXACT: Mapping[type, _Freezer] = {
-    type(value): _freezer_of(value)
-    for value in ("", None, False, 0, 0.0, [], (), {}, FrozenList(), FrozenDict())
-}
+_COMMON: tuple[object, ...] = ("", None, False, 0, 0.0, [], (), {}, FrozenList(), FrozenDict())
+_EXACT: Mapping[type, _Freezer] = {type(value): _freezer_of(value) for value in _COMMON}
