@@ -172,6 +172,7 @@ def test_a_tree_is_looked_at_by_itself_however_many_runs_its_tenant_has(driver: 
     of_tree = [step for step in steps if step.startswith(("SEARCH member", "SEARCH other", "SEARCH heir"))]
     assert {step.partition(" USING ")[2] for step in of_tree} == {
         "INDEX psych_run_root (root_run_id=?)",
+        "INDEX psych_run_root (root_run_id=? AND (created_at,run_id)<(?,?))",
         "INDEX psych_run_continues (continues_run_id=?)",
     }
     assert not [step for step in steps if "psych_run_tenant" in step]

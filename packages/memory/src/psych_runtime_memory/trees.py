@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.queries import RunQuery
 from psych_runtime_core.ports.runs import RunHeader
-from psych_runtime_core.ports.trees import from_the_leaves
+from psych_runtime_core.ports.trees import TreeId, from_the_leaves, tree_of
 from psych_runtime_memory.shelves import Shelves
 
 
@@ -19,19 +18,19 @@ def purgeable(shelves: Shelves, query: RunQuery) -> tuple[RunHeader, ...]:
 
 
 def _meant(shelves: Shelves, query: RunQuery) -> Iterator[list[RunHeader]]:
-    """The trees whose last Run matches: the root, or what stands for it."""
-    trees: dict[tuple[str, RunId], list[RunHeader]] = {}
+    """The trees whose top matches."""
+    trees: dict[TreeId, list[RunHeader]] = {}
     for header in shelves.matching(query):
-        place = header.scope.tenant, header.root_run_id
-        if place not in trees:
-            trees[place] = _tree(shelves, *place)
-        if trees[place][-1] is header:
-            yield trees[place]
+        tree = tree_of(header)
+        if tree not in trees:
+            trees[tree] = _members(shelves, tree)
+        if trees[tree][-1] is header:
+            yield trees[tree]
 
 
-def _tree(shelves: Shelves, tenant: str, root: RunId) -> list[RunHeader]:
-    """Of its tenant, whatever a Run of another says of itself."""
-    return from_the_leaves(each for each in shelves.on("root_run_id", root) if each.scope.tenant == tenant)
+def _members(shelves: Shelves, tree: TreeId) -> list[RunHeader]:
+    _, root = tree
+    return from_the_leaves(each for each in shelves.on("root_run_id", root) if tree_of(each) == tree)
 
 
 def _is_over(shelves: Shelves, tree: list[RunHeader]) -> bool:

@@ -8,13 +8,14 @@ from psych_runtime_core.clock import Clock
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.queries import RunQuery
 from psych_runtime_core.ports.runs import RunHeader
+from psych_runtime_core.ports.trees import tops_of, tree_of
 from psych_runtime_sql.access import Access
 from psych_runtime_sql.finder import Found
 from psych_runtime_sql.marks import Mark
 from psych_runtime_sql.operations import Operations
 from psych_runtime_sql.parts import a_part
 from psych_runtime_sql.sweeps import SLICE_BYTES
-from psych_runtime_sql.trees import Tree, tree_of
+from psych_runtime_sql.trees import Tree
 from psych_runtime_sql.walks import Place
 
 REMOVED_AT_ONCE = 1_000
@@ -33,8 +34,7 @@ class Purge:
         """Finish what was cut short, then remove up to `query.limit` trees; the headers that went."""
         await self.finish(await self._unfinished())
         doomed, gone = await self.doomed(query), set[str]()
-        # Of each tree the last Run is its top.
-        tops = {tree_of(header): header.run_id for header in doomed}
+        tops = tops_of(doomed)
         for start in range(0, len(doomed), REMOVED_AT_ONCE):
             part = doomed[start : start + REMOVED_AT_ONCE]
             with a_part(others_done=bool(gone)):

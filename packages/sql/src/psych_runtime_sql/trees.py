@@ -26,6 +26,7 @@ from sqlalchemy import (
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.queries import RunQuery
 from psych_runtime_core.ports.runs import RunHeader
+from psych_runtime_core.ports.trees import TreeId, tree_of
 from psych_runtime_sql.admissions import Admissions
 from psych_runtime_sql.driver import Driver, compiled
 from psych_runtime_sql.finder import Finder, Found, search_of
@@ -38,7 +39,7 @@ from psych_runtime_sql.tables import IS_SETTLED, RUN
 from psych_runtime_sql.walks import Place, newest_first, oldest_settled
 
 Tree = list[RunHeader]
-"""All Runs of a tree: children before their parents, and last the root, or what stands for it."""
+"""All Runs of a tree: children before their parents, and last its top."""
 
 SCRUBBED_AT_ONCE = 1_000
 
@@ -60,7 +61,7 @@ class Trees:
         """The next trees that may go and whose top matches; where to look on, None at the end."""
         search = search_of(query, oldest_settled(query), _is_top(), *_tree_is_over())
         found = await self._finder.look(driver, search, (*_TREE, RUN.c.run_id), behind)
-        trees: dict[tuple[str, str], Tree] = {(row[0], row[1]): [] for row in found.rows}
+        trees: dict[TreeId, Tree] = {(row[0], RunId(row[1])): [] for row in found.rows}
         for row in await self._trees.fetch(driver, {"tops": json_array(row[2] for row in found.rows)}):
             header = header_of(row)
             trees[tree_of(header)].append(header)
@@ -94,16 +95,11 @@ class Trees:
         return Outcome(len(rows))
 
 
-def tree_of(header: RunHeader) -> tuple[str, str]:
-    """Which tree it is of. None holds a Run of another tenant."""
-    return header.scope.tenant, header.root_run_id
-
-
 _TREE = (RUN.c.tenant, RUN.c.root_run_id)
 
 
 def _is_top() -> ColumnElement[bool]:
-    """It is a root or, where none is stored, the first by id of those that stand nearest to it."""
+    """It is its tree's root or, where none is stored, the oldest of it: what `top_of` says."""
     root, other = RUN.alias("root"), RUN.alias("other")
     of_tree = and_(other.c.root_run_id == RUN.c.root_run_id, _of_tenant(other))
     stored = and_(
@@ -111,11 +107,11 @@ def _is_top() -> ColumnElement[bool]:
         root.c.root_run_id == RUN.c.root_run_id,
         _of_tenant(root),
     )
-    is_before = tuple_(other.c.delegation_depth, other.c.run_id) < tuple_(
-        RUN.c.delegation_depth, RUN.c.run_id
-    )
-    is_nearest = and_(~exists().where(stored), ~exists().where(of_tree, is_before))
-    return or_(RUN.c.run_id == RUN.c.root_run_id, is_nearest)
+    # With a bare column of text, SQLite looks up the first of the two alone, and walks all that are as old.
+    place = tuple_(RUN.c.created_at, RUN.c.run_id.concat(""))
+    is_older = tuple_(other.c.created_at, other.c.run_id) < place
+    is_oldest = and_(~exists().where(stored), ~exists().where(of_tree, is_older))
+    return or_(RUN.c.run_id == RUN.c.root_run_id, is_oldest)
 
 
 def _tree_is_over() -> tuple[ColumnElement[bool], ...]:
@@ -139,8 +135,8 @@ def _trees() -> Any:
     """The headers of whole trees, by their tops: children before their parents."""
     top = RUN.alias("top")
     named = and_(top.c.run_id.in_(members("tops")), RUN.c.root_run_id == top.c.root_run_id)
-    depth = (RUN.c.run_id == RUN.c.root_run_id, RUN.c.delegation_depth.desc(), RUN.c.run_id.desc())
-    return headers().where(named, _of_tenant(top)).order_by(*depth)
+    from_the_leaves = (RUN.c.run_id == top.c.run_id, RUN.c.delegation_depth.desc(), RUN.c.run_id.desc())
+    return headers().where(named, _of_tenant(top)).order_by(*from_the_leaves)
 
 
 def _scrub() -> Any:

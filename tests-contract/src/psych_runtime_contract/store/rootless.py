@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -24,7 +25,12 @@ MEANT: dict[str, RunQuery] = {
     "its state": RunQuery(states=frozenset({RunState.SETTLED})),
     "its name": RunQuery(name="clerk"),
 }
-PART = (child("a", "b", "root", 2), child("b", "root", "root"), child("c", "root", "root"))
+LATER = START + timedelta(seconds=1)
+PART = (
+    child("a", "b", "root", 2, created_at=LATER),
+    child("b", "root", "root"),
+    child("c", "root", "root"),
+)
 
 
 class Rootless(StoreBase):
@@ -45,10 +51,15 @@ class Rootless(StoreBase):
         assert ids(await store.purge(of("b"))) == ["a", "c", "b"]
         assert await there(store) == {"z"}
 
-    async def test_of_several_at_its_top_the_first_by_id_stands_for_the_tree(self, store: Store) -> None:
+    async def test_the_oldest_and_of_such_the_first_by_id_stands_for_the_tree(self, store: Store) -> None:
         await store_all(store, *PART)
         assert await store.purge(of("a", "c")) == ()
         assert len(await store.purge(of("b", "c", limit=1))) == 3
+
+    async def test_what_stands_for_a_tree_goes_last_however_deep_it_was(self, store: Store) -> None:
+        await store_all(store, child("b", "root", "root", created_at=LATER), child("c", "b", "root", 2))
+        assert await store.purge(of("b")) == ()
+        assert ids(await store.purge(of("c"))) == ["b", "c"]
 
     async def test_what_is_there_of_a_tree_counts_as_one(self, store: Store) -> None:
         await store_all(store, *PART, child("y", "elsewhere", "elsewhere"))

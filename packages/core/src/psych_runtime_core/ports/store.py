@@ -134,9 +134,9 @@ class Store(Protocol):
     async def purge(self, query: RunQuery, *, dry_run: bool = False) -> tuple[RunHeader, ...]:
         """Remove up to `query.limit` settled trees whose root matches; the headers of all their Runs.
 
-        Where no root is stored, the first by id of those that stand nearest to it is asked in its place. A
-        tree stays whole while one of its Runs, or one that continues one of them, is not settled. Empty:
-        nothing is left. `dry_run` removes nothing. Raises `ValueError` for a query without conditions.
+        Where no root is stored, the oldest Run of the tree is asked in its place. A tree stays whole while
+        one of its Runs, or one that continues one of them, is not settled. Empty: nothing is left. `dry_run`
+        removes nothing. Raises `ValueError` for a query without conditions.
         """
         ...
 

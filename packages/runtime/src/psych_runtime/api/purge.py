@@ -14,7 +14,7 @@ from psych_runtime_core.ports.checks import check_conditions
 from psych_runtime_core.ports.queries import RunQuery, pages
 from psych_runtime_core.ports.runs import RunHeader, RunState
 from psych_runtime_core.ports.store import Store
-from psych_runtime_core.ports.trees import from_the_leaves
+from psych_runtime_core.ports.trees import TreeId, top_of, tops_of, tree_of
 from psych_runtime_core.scope import Scope
 
 # As many as one question about Runs may name.
@@ -26,10 +26,10 @@ async def purge(
 ) -> int:
     """Remove settled Runs whose root matches, trees whole, until none matches; of how many Runs.
 
-    Where a root is not stored, as of a child that was imported alone, the first by id of those nearest to it
-    is asked in its place. A tree stays while one of its Runs, or one that continues one of them, is not
-    settled. Entries, headers, live text and, with `blobs`, their blobs go; Versions stay, and an idempotency
-    key answers for 30 days. `query.limit` is how many trees go at a time. Interrupted, it is called again.
+    Where a root is not stored, as of a child that was imported alone, the oldest Run of its tree is asked in
+    its place. A tree stays while one of its Runs, or one that continues one of them, is not settled. Entries,
+    headers, live text and, with `blobs`, their blobs go; Versions stay, and an idempotency key answers for
+    30 days. `query.limit` is how many trees go at a time. Interrupted, it is called again.
 
     Raises, before anything is removed, `ValueError` for a query without conditions and for matches that hold
     blobs where no `blobs` are given, and `AccessDenied` for a query that names another tenant.
@@ -54,9 +54,8 @@ async def _purge_with(store: Store, query: RunQuery, blobs: BlobStore) -> int:
         for header in meant:
             # Flagged or not: a blob is stored before the record that names it.
             await blobs.delete_run(header.scope.tenant, header.run_id)
-        # Of each tree the last Run is the one by which it is meant.
-        tops = frozenset({_tree_of(header): header.run_id for header in meant}.values())
-        while removed := await store.purge(RunQuery(run_ids=tops, limit=query.limit)):
+        tops = RunQuery(run_ids=frozenset(tops_of(meant).values()), limit=query.limit)
+        while removed := await store.purge(tops):
             count += len(removed)
     return count
 
@@ -74,24 +73,21 @@ async def _refuse_blobs(store: Store, query: RunQuery) -> None:
 
 
 async def _tops(store: Store, members: Sequence[RunHeader]) -> frozenset[RunId]:
-    """The roots of these Runs and, where one is not stored, who is asked in its place."""
-    trees = {_tree_of(header) for header in members}
+    """The tops of the trees that these Runs are of."""
+    trees = {tree_of(header) for header in members}
     roots = RunQuery(run_ids=frozenset(root for _, root in trees), limit=RUNS_NAMED)
     stored = [each async for page in pages(partial(store.find_runs, roots)) for each in page.items]
-    rooted = {_tree_of(each) for each in stored if each.run_id == each.root_run_id}
-    nearest = [await _nearest(store, *tree) for tree in trees - rooted]
-    return frozenset([*(root for _, root in trees & rooted), *nearest])
+    rooted = {tree_of(each) for each in stored if each.run_id == each.root_run_id}
+    rootless = [await _oldest(store, tree) for tree in trees - rooted]
+    return frozenset([*(root for _, root in trees & rooted), *rootless])
 
 
-async def _nearest(store: Store, tenant: str, root: RunId) -> RunId:
-    tree = RunQuery(tenant=tenant, root_run_id=root, limit=RUNS_NAMED)
-    there = [each async for page in pages(partial(store.find_runs, tree)) for each in page.items]
+async def _oldest(store: Store, tree: TreeId) -> RunId:
+    tenant, root = tree
+    members = RunQuery(tenant=tenant, root_run_id=root, limit=RUNS_NAMED)
+    there = [each async for page in pages(partial(store.find_runs, members)) for each in page.items]
     # Somebody else may have purged it meanwhile: then nobody is named by this.
-    return from_the_leaves(there)[-1].run_id if there else root
-
-
-def _tree_of(header: RunHeader) -> tuple[str, RunId]:
-    return header.scope.tenant, header.root_run_id
+    return top_of(there).run_id if there else root
 
 
 async def _refuse_settled(store: Store, holding: RunQuery) -> None:

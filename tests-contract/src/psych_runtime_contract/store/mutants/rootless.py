@@ -8,7 +8,7 @@ from datetime import datetime
 from psych_runtime_contract.store.mutants.base import Mutant, over
 from psych_runtime_core.ports.queries import RunQuery
 from psych_runtime_core.ports.runs import RunHeader
-from psych_runtime_core.ports.trees import from_the_leaves
+from psych_runtime_core.ports.trees import top_of, tree_of
 from psych_runtime_memory.runs import Runs
 
 
@@ -22,9 +22,9 @@ class OtherTops(Runs):
     def tops(self, matching: Iterable[RunHeader]) -> Iterable[RunHeader]:
         return matching
 
-    def top_of(self, header: RunHeader) -> RunHeader:
+    def top_over(self, header: RunHeader) -> RunHeader:
         members = self._shelves.on("root_run_id", header.root_run_id)
-        return from_the_leaves(each for each in members if each.scope.tenant == header.scope.tenant)[-1]
+        return top_of(each for each in members if tree_of(each) == tree_of(header))
 
 
 class RootsAlone(OtherTops):
@@ -36,7 +36,7 @@ class AnyRootCounts(OtherTops):
     """A Run with the id of the root is one, whoever it is."""
 
     def tops(self, matching: Iterable[RunHeader]) -> Iterable[RunHeader]:
-        return (each for each in matching if each is self.top_of(each) and not self._has_another_root(each))
+        return (each for each in matching if each is self.top_over(each) and not self._has_another_root(each))
 
     def _has_another_root(self, header: RunHeader) -> bool:
         return header.run_id != header.root_run_id and header.root_run_id in self._headers
@@ -44,7 +44,7 @@ class AnyRootCounts(OtherTops):
 
 class EachStandsForItsTree(OtherTops):
     def tops(self, matching: Iterable[RunHeader]) -> Iterable[RunHeader]:
-        tops = ((each, self.top_of(each)) for each in matching)
+        tops = ((each, self.top_over(each)) for each in matching)
         return (top for each, top in tops if top.run_id != top.root_run_id or top is each)
 
 
@@ -54,11 +54,11 @@ class RootThatCameLaterIsPassedOver(OtherTops):
             below = self._shelves.on("parent_run_id", each.root_run_id)
             first = min((child.run_id for child in below), default=each.run_id)
             if each.run_id in {each.root_run_id, first}:
-                yield self.top_of(each)
+                yield self.top_over(each)
 
 
 ALONE = "test_a_child_without_its_root_is_purged_by_whatever_means_it"
-FIRST = "test_of_several_at_its_top_the_first_by_id_stands_for_the_tree"
+FIRST = "test_the_oldest_and_of_such_the_first_by_id_stands_for_the_tree"
 LATER = "test_a_root_that_comes_later_takes_its_place"
 NO_ROOT = "test_what_only_has_the_id_of_its_root_is_none"
 # In every sequence a Run stands under one that is there.
