@@ -255,9 +255,7 @@ class Plain(Wrong):
     ("suite", "told"),
     [
         pytest.param(Judged(None), "policy() gives a NoneType without allow, allow_address", id="nothing"),
-        pytest.param(
-            Judged(PublicOnly), "policy() gives the class PublicOnly; give an instance", id="a class"
-        ),
+        pytest.param(Judged(PublicOnly), "policy() gives the class PublicOnly itself", id="a class"),
         pytest.param(Judged(Halved()), "policy() gives a Halved without allow_address", id="half of one"),
         pytest.param(Judged(Plain()), "a Plain whose allow_address is not async", id="one in sync"),
         pytest.param(

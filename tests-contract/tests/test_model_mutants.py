@@ -331,7 +331,7 @@ class GivenAClass(ModelClientContract):
     ("suite", "words"),
     [
         pytest.param(GivenNothing(), "client() gives a NoneType without stream, provider, ", id="nothing"),
-        pytest.param(GivenAClass(), "client() gives the class OpenAICompatibleClient; give an", id="a class"),
+        pytest.param(GivenAClass(), "gives the class OpenAICompatibleClient itself", id="a class"),
         pytest.param(GivenLater(), "client() is async, and nobody awaits it", id="a coroutine"),
     ],
 )

@@ -45,9 +45,9 @@ async def test_a_file_that_is_opened_for_bytes_is_taken(store: Store, tmp_path: 
 async def test_what_keeps_no_blobs_is_refused_where_it_is_given(store: Store) -> None:
     blobs: Any = True
     run_id = await queued(store)
-    with pytest.raises(TypeError, match=r"blobs must be a BlobStore, such as store\.blobs, not bool"):
+    with pytest.raises(TypeError, match=r"bool without put, .*; give a BlobStore, such as store\.blobs"):
         await purge(store, query=RunQuery(tenant="nobody"), blobs=blobs)
-    with pytest.raises(TypeError, match="not bool"):
+    with pytest.raises(TypeError, match="blobs is a bool without"):
         export_run(store, run_id, blobs=blobs)
-    with pytest.raises(TypeError, match="not bool"):
+    with pytest.raises(TypeError, match="blobs is a bool without"):
         await import_run(store, [], blobs=blobs)

@@ -275,7 +275,7 @@ def test_one_text_is_no_list(setting: str) -> None:
         pytest.param((), "AllowAllEgress()", id="none"),
         pytest.param(([PublicOnly()],), "AllOf(first, second)", id="a list"),
         pytest.param((PublicOnly(), None), "AllOf(first, second)", id="no policy"),
-        pytest.param((PublicOnly,), "give an instance: PublicOnly()", id="a class"),
+        pytest.param((PublicOnly,), "not the class PublicOnly itself; give an EgressPolicy", id="a class"),
     ],
 )
 def test_all_of_takes_policies(policies: tuple[EgressPolicy, ...], fix: str) -> None:
@@ -304,8 +304,8 @@ NO_POLICIES = [
     pytest.param("public", "is a str without allow, allow_address; give an EgressPolicy", id="a text"),
     pytest.param(0, "is a int without allow, allow_address", id="what is false"),
     pytest.param(SimpleNamespace(allow=Asked()), "without allow_address;", id="half of one"),
-    pytest.param(SimpleNamespace(allow=1, allow_address=Asked()), "without allow;", id="no function"),
-    pytest.param(PublicOnly, "is the class PublicOnly; give an instance: PublicOnly()", id="a class"),
+    pytest.param(SimpleNamespace(allow=1, allow_address=Asked()), "allow is not async;", id="no function"),
+    pytest.param(PublicOnly, "is the class PublicOnly itself", id="a class"),
     pytest.param(
         Sync(), "is a Sync whose allow is not async; write async def allow(self, request)", id="one in sync"
     ),

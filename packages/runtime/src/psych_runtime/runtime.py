@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Self, get_args
@@ -11,6 +11,7 @@ from psych_runtime.model.askable import fault_of_client
 from psych_runtime.model.clients import the_transport
 from psych_runtime.model.prices.askable import fault_of_prices
 from psych_runtime.model.prices.genai import DEFAULT_PRICES
+from psych_runtime.shapes import BLOBS, Shape, shape_fault
 from psych_runtime.tools.permits import Permits
 from psych_runtime.tools.registry import ToolRegistry
 from psych_runtime.tools.selectors import Selectors
@@ -111,27 +112,32 @@ class Runtime:
         return ValidationContext(registered_tools=frozenset(self.registry.names))
 
 
+def _shaped(shape: Shape) -> Callable[[object], str | None]:
+    return lambda port: shape_fault(port, shape)
+
+
+_FAULT_OF: dict[str, Callable[[object], str | None]] = {
+    "store": _shaped(Shape(("commit", "claim", "changes"), "open one: async with open_store(URL) as store")),
+    "model": fault_of_client,
+    "registry": _shaped(Shape(("require", "names"), "give a ToolRegistry")),
+    "policy": _shaped(
+        Shape(
+            ("allow_run", "allow_tool", "permitted_tools"), "give a Policy; AllowAll is the base to subclass"
+        )
+    ),
+    "secrets": _shaped(Shape(("resolve",), "give a SecretResolver, such as InMemorySecretResolver({…})")),
+    "prices": fault_of_prices,
+    "blobs": _shaped(BLOBS),
+    "transport": _shaped(Shape(("request", "stream"), "give an HttpTransport")),
+}
+_OPTIONAL = frozenset({"secrets", "prices", "blobs", "transport"})
+
+
 def _check_ports(runtime: Runtime) -> None:
     """Raise `TypeError` for a port of the wrong shape, before any Run meets it."""
-    needs = {
-        "store": ("commit claim changes", "open one: async with open_store(URL) as store"),
-        "registry": ("require names", "give a ToolRegistry"),
-        "policy": ("allow_run allow_tool permitted_tools", "give a Policy; AllowAll is the base to subclass"),
-    }
-    optional = {
-        "secrets": ("resolve", "give a SecretResolver, such as InMemorySecretResolver"),
-        "blobs": ("put get open head delete list delete_run", "give a BlobStore, or leave it out"),
-        "transport": ("request stream", "give an HttpTransport"),
-    }
-    given = {name: need for name, need in optional.items() if getattr(runtime, name) is not None}
-    for name, (attributes, cure) in (needs | given).items():
+    for name, fault_of in _FAULT_OF.items():
         port = getattr(runtime, name)
-        if isinstance(port, type):
-            raise TypeError(f"{name} is the class {port.__name__}; {cure}")
-        absent = [attribute for attribute in attributes.split() if not hasattr(port, attribute)]
-        if absent:
-            raise TypeError(f"{name} is a {type(port).__name__} without {', '.join(absent)}; {cure}")
-    if fault := fault_of_client(runtime.model):
-        raise TypeError(f"model is {fault}")
-    if runtime.prices is not None and (fault := fault_of_prices(runtime.prices)):
-        raise TypeError(f"prices is {fault}")
+        if port is None and name in _OPTIONAL:
+            continue
+        if fault := fault_of(port):
+            raise TypeError(f"{name} is {fault}")

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, TypeGuard, TypeVar, cast
 
+from psych_runtime.shapes import BLOBS, shape_fault
 from psych_runtime_core.errors import EntryTooLarge, NotJson
 from psych_runtime_core.ids import checked_identifier
 from psych_runtime_core.jsonvalue import FrozenDict, Json, encode_json, freeze
@@ -29,10 +30,8 @@ def of_kind(name: str, value: object, kind: type[T]) -> T:
 
 def blob_store(value: object) -> BlobStore | None:
     """`value` as the blobs of a call, or None. Raises `TypeError` for what keeps none."""
-    lacks = not all(hasattr(value, method) for method in ("put", "open", "delete_run"))
-    if value is not None and (lacks or isinstance(value, type)):
-        given = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
-        raise TypeError(f"blobs must be a BlobStore, such as store.blobs, not {given}")
+    if value is not None and (fault := shape_fault(value, BLOBS)):
+        raise TypeError(f"blobs is {fault}")
     return cast("BlobStore | None", value)
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from inspect import isasyncgenfunction, iscoroutinefunction
 from typing import Any
 
+from psych_runtime.shapes import Shape, shape_fault
+
 _QUESTIONS = {"allow": "allow(self, request)", "allow_address": "allow_address(self, request, address)"}
+_POLICY = Shape(tuple(_QUESTIONS), "give an EgressPolicy, such as PublicOnly()")
 
 
 def fault_of(policy: object) -> str | None:
     """What `policy` is in place of an EgressPolicy, and what to write; None for one that can be asked."""
-    if isinstance(policy, type):
-        return f"the class {policy.__name__}; give an instance: {policy.__name__}()"
-    kind = type(policy).__name__
-    absent = [name for name in _QUESTIONS if not callable(getattr(policy, name, None))]
-    if absent:
-        return f"a {kind} without {', '.join(absent)}; give an EgressPolicy, such as PublicOnly()"
+    if fault := shape_fault(policy, _POLICY):
+        return fault
     plain = [name for name in _QUESTIONS if not _is_async(getattr(policy, name))]
     if plain:
+        kind = type(policy).__name__
         return f"a {kind} whose {plain[0]} is not async; write async def {_QUESTIONS[plain[0]]}"
     return None
 
@@ -47,4 +47,5 @@ def _fault_of_plain(function: object) -> str | None:
 
 def _is_async(question: Any) -> bool:
     """Of an object that is called in place of a function, its `__call__` says it."""
-    return iscoroutinefunction(question) or iscoroutinefunction(type(question).__call__)
+    called = type(question).__call__ if callable(question) else None
+    return iscoroutinefunction(question) or iscoroutinefunction(called)
