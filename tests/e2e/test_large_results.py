@@ -23,6 +23,7 @@ from psych_runtime import (
     ToolDefinition,
     blob_key,
     dispatch,
+    open_store,
     purge,
     report,
     thread,
@@ -416,3 +417,22 @@ async def test_a_tenant_of_any_name_keeps_its_large_results(
         assert await blobs.get(key) == encode_json(rows)
         await purge(store, query=RunQuery(run_ids=frozenset({run_id})), blobs=blobs)
         assert (await kept.list(None)).items == ()
+
+
+async def test_of_a_sealed_store_what_is_kept_beside_the_log_is_sealed_too(tmp_path: Path) -> None:
+    planted = "planted-where-nobody-may-read"
+    rows = [*ROWS[:2_000], {"number": 2_000, "text": planted, "even": True}]
+    url = f"sqlite:///{tmp_path / 'psych.db'}"
+    async with open_store(url, migrate=True, codec=SealingStandIn()) as store:
+        model, kept = reading({"pattern": planted}), blobs_of(store)
+        run_id, _ = await run(store, rows, model)
+        assert pages_told(model.last_request)[0]["total_matches"] == 1
+        assert kept is not None
+        assert len((await kept.list(ACME.tenant, run_id)).items) == 1
+        assert not files_with(planted, tmp_path)
+        assert files_with(run_id, tmp_path), "ids stay in clear"
+
+
+def files_with(text: str, folder: Path) -> list[str]:
+    """The files of a folder that hold it."""
+    return [path.name for path in folder.iterdir() if text.encode() in path.read_bytes()]

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from packages.core.tests.codecs import SealingCodec
 from packages.runtime.tests.api_scenes import ACME, RIVAL, RUN, SPEC, STORES, VERSION, CountingStore, opened
 from packages.runtime.tests.export_scenes import all_of, kept, logs, whole, with_blobs
 from psych_runtime import (
@@ -98,16 +97,6 @@ async def test_a_file_says_what_it_is_and_holds_each_thing_once() -> None:
     assert kinds == ["run", "version", *["entry"] * len(whole().entries()), "end"]
     assert exported[-1].startswith(b'{"end":{"entries":%d,"sha256":"' % len(whole().entries()))
     assert all(line.endswith(b"\n") and b"\n" not in line[:-1] for line in exported)
-
-
-async def test_sealed_bodies_stay_sealed_and_open_with_the_same_codec() -> None:
-    first, second = InMemoryStore(codec=SealingCodec()), InMemoryStore(codec=SealingCodec())
-    await kept(first, whole())
-    exported = await all_of(export_run(first, RUN))
-    await import_run(second, exported)
-    assert await records(second, RUN) == await records(first, RUN)
-    bodies = [entry.body.partition(b"\n")[2] for entry in await second.read(RUN)]
-    assert not any(body.startswith(b"{") for body in bodies)
 
 
 async def test_a_longer_log_is_read_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:

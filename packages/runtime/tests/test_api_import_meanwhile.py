@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,6 +18,7 @@ from psych_runtime import (
     RunHeader,
     RunId,
     RunQuery,
+    Store,
     export_run,
     import_run,
     purge,
@@ -27,26 +29,38 @@ from psych_runtime_memory.blobs import InMemoryBlobStore
 T = TypeVar("T")
 
 
-async def with_key_and_blobs() -> list[bytes]:
+async def with_key_and_blobs(key: str | None = "order-1") -> list[bytes]:
     """The file of a Run with a key and two blobs."""
-    log, first = whole().edit(1, idempotency_key="order-1"), InMemoryStore()
-    blobs = await with_blobs(await kept(first, log, idempotency_key="order-1"), 5, 0)
+    log, first = whole().edit(1, idempotency_key=key), InMemoryStore()
+    blobs = await with_blobs(await kept(first, log, idempotency_key=key), 5, 0)
     return await all_of(export_run(first, RUN, blobs=blobs))
 
 
-class Purged(StoreProxy):
-    """Purges, with the blobs, behind so many of the calls of one method."""
+class Beside(StoreProxy):
+    """A store on which somebody else does something, behind each call of one method while `left`."""
 
-    def __init__(self, method: str, calls: int, blobs: InMemoryBlobStore) -> None:
+    def __init__(self, method: str, left: int, doing: Callable[[Store], Awaitable[object]]) -> None:
         super().__init__(InMemoryStore())
-        self.method, self.left, self.theirs = method, calls, blobs
+        self.method, self.left, self.doing = method, left, doing
 
     async def _through(self, name: str, call: Callable[[], Awaitable[T]]) -> T:
         answer = await super()._through(name, call)
         if name == self.method and self.left:
             self.left -= 1
-            await purge(self._store, query=RunQuery(tenant="acme"), blobs=self.theirs)
+            await self.doing(self._store)
         return answer
+
+
+class Purged(Beside):
+    """Purges, with the blobs, behind so many of the calls of one method."""
+
+    def __init__(self, method: str, calls: int, blobs: InMemoryBlobStore) -> None:
+        super().__init__(method, calls, partial(purge, query=RunQuery(tenant="acme"), blobs=blobs))
+
+
+async def what_is_left(store: Store, blobs: InMemoryBlobStore) -> tuple[int, int]:
+    """How many Runs and blobs."""
+    return len((await store.find_runs(RunQuery())).items), len((await blobs.list(None)).items)
 
 
 @pytest.mark.parametrize("kind", STORES)
@@ -97,8 +111,47 @@ async def test_a_purge_at_any_moment_leaves_the_whole_run_or_nothing(method: str
     store.left = 1
     assert await import_run(store, exported, blobs=blobs) == RUN
     assert not store.left
-    left = [header.run_id for header in (await store.find_runs(RunQuery())).items]
-    assert len((await blobs.list(None)).items) == 2 * len(left)
+    assert await what_is_left(store, blobs) in {(1, 2), (0, 0)}
+
+
+@pytest.mark.parametrize("key", [None, "order-1"])
+@pytest.mark.parametrize("method", ["get_run", "put_version", "admit"])
+async def test_another_import_that_was_purged_meanwhile_takes_no_blobs_with_it(
+    key: str | None, method: str
+) -> None:
+    exported, blobs = await with_key_and_blobs(key), InMemoryBlobStore()
+
+    async def comes_and_goes(store: Store) -> None:
+        await import_run(store, exported, blobs=blobs)
+        await purge(store, query=RunQuery(tenant="acme"), blobs=blobs)
+
+    store = Beside(method, 1, comes_and_goes)
+    assert await import_run(store, exported, blobs=blobs) == RUN
+    assert (store.left, await what_is_left(store, blobs)) == (0, (1, 2))
+
+
+async def test_a_run_that_is_purged_as_soon_as_it_came_leaves_no_blobs() -> None:
+    class Looked(InMemoryBlobStore):
+        """Whose Run is purged when somebody looks whether all its blobs are there."""
+
+        async def list(self, *place: Any, **page: Any) -> Any:
+            await purge(store, query=RunQuery(tenant="acme"), blobs=self)
+            return await super().list(*place, **page)
+
+    store, blobs = InMemoryStore(), Looked()
+    assert await import_run(store, await with_key_and_blobs(), blobs=blobs) == RUN
+    assert await what_is_left(store, blobs) == (0, 0)
+
+
+@pytest.mark.parametrize("key", [None, "order-1"])
+@pytest.mark.parametrize("times", [1, 2, 3])
+async def test_imports_beside_a_purge_leave_the_whole_run_or_nothing(key: str | None, times: int) -> None:
+    exported, blobs = await with_key_and_blobs(key), InMemoryBlobStore()
+    store = Beside("purge", times, partial(import_run, lines=exported, blobs=blobs))
+    await import_run(store, exported, blobs=blobs)
+    await purge(store, query=RunQuery(tenant="acme"), blobs=blobs)
+    assert not store.left
+    assert await what_is_left(store, blobs) in {(1, 2), (0, 0)}
 
 
 async def test_an_erased_run_that_is_purged_right_after_it_came_is_erased_no_more() -> None:

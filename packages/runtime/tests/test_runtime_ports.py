@@ -4,15 +4,18 @@ from typing import Any
 
 import pytest
 
+from packages.core.tests.codecs import SealingCodec
 from psych_runtime import (
     AllowAll,
     InMemoryBlobStore,
     InMemoryStore,
+    RunId,
     Runtime,
     Scope,
     StaticPriceTable,
     SystemClock,
     ToolRegistry,
+    blob_key,
     scoped,
 )
 from psych_runtime.testing import FakeModel
@@ -45,6 +48,18 @@ class Unread(Unnamed):
     @property
     def catalog(self) -> str:
         raise AssertionError
+
+
+async def test_blobs_are_by_default_the_stores_own_sealed_as_its_logs_are() -> None:
+    plain, sealed = InMemoryStore(), InMemoryStore(codec=SealingCodec())
+    assert Runtime(**ports(store=plain)).blobs is plain.blobs
+    blobs, key = (
+        Runtime(**ports(store=sealed)).blobs,
+        blob_key(Scope(tenant="acme"), RunId("run_1"), "call_1.1"),
+    )
+    assert blobs is not None
+    await blobs.put(key, b"said", content_type="text/plain")
+    assert (await blobs.get(key), b"said" in await sealed.blobs.get(key)) == (b"said", False)
 
 
 @pytest.mark.parametrize(

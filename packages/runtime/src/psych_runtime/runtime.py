@@ -17,10 +17,11 @@ from psych_runtime.tools.registry import ToolRegistry
 from psych_runtime.tools.selectors import Selectors
 from psych_runtime.tools.threads import ToolThreads
 from psych_runtime_core.clock import Clock
-from psych_runtime_core.ports.blob import BlobStore, blobs_of
+from psych_runtime_core.ports.blob import BlobStore
 from psych_runtime_core.ports.model import ModelClient
 from psych_runtime_core.ports.policy import AllowAll, Policy
 from psych_runtime_core.ports.prices import CostPolicy, PriceResolver
+from psych_runtime_core.ports.sealed_blobs import blobs_beside
 from psych_runtime_core.ports.secrets import SecretResolver
 from psych_runtime_core.ports.store import Store
 from psych_runtime_core.spec.validate.context import ValidationContext
@@ -39,9 +40,10 @@ class Runtime:
     `approval_selectors` say which calls need a person (`()`: none); `secrets` resolves credentials by name;
     `prices` None leaves the providers' own figures, and `cost_policy` says whose counts; `transport` is the
     one way out over HTTP, the model client's unless given; `blobs` keeps results over `blob_offload_bytes`,
-    in the store itself where it can, and None, where it cannot, makes them errors of their calls; `clock` is
-    the store's own, and naming another is `ValueError`; `tool_threads` bounds the threads of synchronous
-    tools. `aclose()`, or leaving `async with`, closes what was opened here, and nothing given.
+    by default in the store itself, sealed by its codec, and None, where it keeps none, makes them errors of
+    their calls; `clock` is the store's own, and naming another is `ValueError`; `tool_threads` bounds the
+    threads of synchronous tools. `aclose()`, or leaving `async with`, closes what was opened here, and
+    nothing given.
     """
 
     _: KW_ONLY
@@ -60,9 +62,9 @@ class Runtime:
     blob_offload_bytes: int = BLOB_OFFLOAD_BYTES
 
     def __post_init__(self) -> None:
-        if self.blobs is None:
-            object.__setattr__(self, "blobs", blobs_of(self.store))
         _check_ports(self)
+        if self.blobs is None:
+            object.__setattr__(self, "blobs", blobs_beside(self.store))
         if self.clock is not None and self.clock is not self.store.clock:
             raise ValueError("clock is not the store's; leave it out, or give the store that clock")
         if self.tool_threads < 1 or self.blob_offload_bytes < 1:

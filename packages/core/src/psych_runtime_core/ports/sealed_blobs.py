@@ -13,13 +13,15 @@ from psych_runtime_core.ports.blob import (
     BlobKey,
     BlobMetadata,
     BlobStore,
+    blobs_of,
     check_blob,
     check_chunk,
     clamp,
 )
 from psych_runtime_core.ports.queries import Page
 from psych_runtime_core.ports.sealed_frames import FRAME_BYTES, LENGTH_BYTES, Seal, SealedWriter, Table
-from psych_runtime_core.records.codec import Codec
+from psych_runtime_core.ports.store import Store
+from psych_runtime_core.records.codec import Codec, PlainCodec
 from psych_runtime_core.scope import Scope
 
 SEALED_TYPE = "application/vnd.psych.sealed"
@@ -36,6 +38,11 @@ class SealedBlobs:
 
     def __init__(self, blobs: BlobStore, codec: Codec) -> None:
         self._blobs, self._codec = blobs, codec
+
+    @property
+    def behind(self) -> BlobStore:
+        """The store that keeps them, as they are sealed."""
+        return self._blobs
 
     async def put(
         self,
@@ -149,3 +156,16 @@ class SealedBlobs:
             for at in range(first, last + 1)
         )
         return b"".join(frames)[start - first * FRAME_BYTES : end - first * FRAME_BYTES]
+
+
+def blobs_beside(store: Store) -> BlobStore | None:
+    """The blobs that a store keeps beside its Runs, sealed where its logs are; None of one that keeps none."""
+    blobs = blobs_of(store)
+    if blobs is None or type(store.codec) is PlainCodec:
+        return blobs
+    return SealedBlobs(blobs, store.codec)
+
+
+def as_stored(blobs: BlobStore) -> BlobStore:
+    """The same blobs as they lie there, sealed ones sealed."""
+    return as_stored(blobs.behind) if isinstance(blobs, SealedBlobs) else blobs

@@ -20,7 +20,10 @@ class Codec(Protocol):
     def seal(self, content: bytes, *, scope: Scope, bound: bytes) -> bytes: ...
 
     def open(self, sealed: bytes, *, scope: Scope, bound: bytes) -> bytes | None:
-        """The content; None when its key is destroyed. Content that was never sealed begins with `{`."""
+        """The content; None when its key is destroyed. Content that was never sealed begins with `{`.
+
+        What is sealed must itself name its key: the Scope of an erased Run has no principal any more.
+        """
         ...
 
 

@@ -14,6 +14,7 @@ from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.blob import BlobKey, BlobMetadata, BlobStore
 from psych_runtime_core.ports.queries import pages
 from psych_runtime_core.ports.runs import RunHeader
+from psych_runtime_core.ports.sealed_blobs import as_stored
 from psych_runtime_core.ports.store import Store
 from psych_runtime_core.records import Entry
 from psych_runtime_core.scope import Scope
@@ -24,14 +25,15 @@ def export_run(
 ) -> AsyncGenerator[bytes]:
     """The Run as the lines of a file, each with its end: its header, Version, log and, with `blobs`, blobs.
 
-    Bodies stand in it as they are stored, sealed ones sealed; blobs as `blobs` gives them. Its memory is one
-    page. Of a Run that goes on, it holds what was there at the first line. A settled Run gives equal bytes
-    each time, here and wherever it was imported.
+    Bodies and blobs stand in it as they are stored, sealed ones sealed. Its memory is one page. Of a Run that
+    goes on, it holds what was there at the first line. A settled Run gives equal bytes each time, here and
+    wherever it was imported.
 
     Raises with the first line `RunNotFound` and `AccessDenied`, with any `CorruptLog`.
     """
     run, held = RunId(identifier("run_id", run_id)), scope_of(store, scope)
-    return _lines(store, run, blob_store(blobs), held)
+    kept = blob_store(blobs)
+    return _lines(store, run, kept and as_stored(kept), held)
 
 
 async def _lines(

@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator, Iterable
 from psych_runtime.api.export_file import BlobPiece
 from psych_runtime.api.export_spool import KeptFile
 from psych_runtime_core.ports.blob import BlobKey, BlobStore, check_blob_size
+from psych_runtime_core.ports.queries import pages
 from psych_runtime_core.ports.runs import RunHeader
+from psych_runtime_core.ports.sealed_blobs import SEALED_TYPE, as_stored
 
 
 class BlobsTold:
@@ -35,18 +37,30 @@ class BlobsTold:
 
 
 async def put_blobs(blobs: BlobStore, file: KeptFile, header: RunHeader) -> None:
-    """Store the blobs of a Run, before the records that name them; a repeat replaces what a crash left."""
+    """Store the blobs of a Run, before the records that name them; a repeat replaces what a crash left.
+
+    One that comes sealed is not sealed once more.
+    """
     pieces = (item async for item in file.items() if isinstance(item, BlobPiece))
     first = await anext(pieces, None)
     while first is not None:
         blob = _Blob(first, pieces)
-        await blobs.put(
+        kept = as_stored(blobs) if first.content_type == SEALED_TYPE else blobs
+        await kept.put(
             _key(first.call_id, header),
             blob.content(),
             content_type=first.content_type,
             metadata=first.metadata,
         )
         first = blob.next
+
+
+async def all_stand(blobs: BlobStore, names: Iterable[str], header: RunHeader) -> bool:
+    """Whether no blob of these is missing."""
+    there, kept = set[str](), as_stored(blobs)
+    async for page in pages(lambda cursor: kept.list(header.scope.tenant, header.run_id, cursor=cursor)):
+        there |= {key.call_id for key, _ in page.items}
+    return there.issuperset(names)
 
 
 async def take_back(blobs: BlobStore, names: Iterable[str], header: RunHeader) -> None:

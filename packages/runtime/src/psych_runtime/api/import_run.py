@@ -11,7 +11,7 @@ from psych_runtime.api.arguments import blob_store
 from psych_runtime.api.export_file import BlobPiece, Item
 from psych_runtime.api.export_spool import KeptFile, Lines, broken, kept
 from psych_runtime.api.external import until_known
-from psych_runtime.api.import_blobs import BlobsTold, put_blobs, take_back
+from psych_runtime.api.import_blobs import BlobsTold, all_stand, put_blobs, take_back
 from psych_runtime.api.import_checks import admission, refuse_wrong_place
 from psych_runtime.pace import beside
 from psych_runtime_core.errors import CorruptionReason, IdempotencyConflict, LogConflict, RunNotFound
@@ -129,7 +129,7 @@ class _Coming:
     held: Scope | None
 
     async def come(self, write: Admit) -> None:
-        """Store the Run. Raises `IdempotencyConflict`, and then leaves no blobs of one that is not there."""
+        """Store the Run. Raises `IdempotencyConflict`."""
         await self._put_blobs()
         for version in self.found.versions:
             await until_known(self.store, partial(self.store.put_version, version))
@@ -138,6 +138,7 @@ class _Coming:
         except IdempotencyConflict:
             await self._take_back()
             raise
+        await self._put_what_went()
 
     async def _admit(self, write: Admit) -> None:
         header = write.header
@@ -154,7 +155,15 @@ class _Coming:
         if self.blobs is not None:
             await put_blobs(self.blobs, self.file, self.found.header)
 
+    async def _put_what_went(self) -> None:
+        """Store anew the blobs that a purge took before this Run stood here, from another import of it."""
+        names, header = self.found.blobs.names, self.found.header
+        if self.blobs is not None and not await all_stand(self.blobs, names, header):
+            await self._put_blobs()
+            await self._take_back()
+
     async def _take_back(self) -> None:
+        """Leave no blobs of a Run that is not there."""
         if self.blobs is None:
             return
         try:

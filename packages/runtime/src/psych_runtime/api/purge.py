@@ -48,15 +48,17 @@ async def purge(
 
 
 async def _purge_with(store: Store, query: RunQuery, blobs: BlobStore) -> int:
-    """The blobs go first: cut between the two, the Run is found again, and what is left of it goes then."""
+    """The blobs go first: cut between the two, the Run is found again, and what is left of it goes then.
+
+    Nor does a Run go without its blobs that came back meanwhile: each time they go first.
+    """
     count = 0
     while meant := await store.purge(query, dry_run=True):
         for header in meant:
             # Flagged or not: a blob is stored before the record that names it.
             await blobs.delete_run(header.scope.tenant, header.run_id)
         tops = RunQuery(run_ids=frozenset(tops_of(meant).values()), limit=query.limit)
-        while removed := await store.purge(tops):
-            count += len(removed)
+        count += len(await store.purge(tops))
     return count
 
 
