@@ -340,7 +340,9 @@ def test_a_cut_or_edited_file_imports_nothing(
     exported.write_bytes(damage(exported.read_bytes()))
     ended = psych("log", "import", str(exported), "--store", into, *flags)
     assert (ended.code, ended.out) == (1, "")
-    assert ended.err.startswith(f"psych: {exported}: ")
+    told, fix = ended.err.splitlines()
+    assert told.startswith(f"psych: {exported}: ")
+    assert fix == "try: a copy of that file as it was exported"
     assert dump(tmp_path / "other.db") == before
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from datetime import UTC, datetime
 from threading import get_ident
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -22,10 +24,20 @@ from packages.runtime.tests.chat_chunks import (
     read,
     text,
 )
-from packages.runtime.tests.client_scenes import DONE, asked, context, event, serving, streamed, text_of
+from packages.runtime.tests.client_scenes import (
+    DONE,
+    asked,
+    context,
+    event,
+    failing,
+    serving,
+    streamed,
+    text_of,
+)
 from packages.runtime.tests.effort import effort_of
 from psych_runtime.model.chat.reply.payload import read_payload
-from psych_runtime.model.chat.reply.reading import MAX_EVENT_BYTES
+from psych_runtime.model.chat.reply.pieces import DEFAULT_PATIENCE
+from psych_runtime.model.chat.reply.reading import MAX_EVENT_BYTES, Reading, reply_events
 from psych_runtime.model.chat.reply.stream import ChatStream
 from psych_runtime.model.values import MAX_VALUES, too_many
 from psych_runtime.testing.assemble import assemble
@@ -36,6 +48,7 @@ from psych_runtime_core.frozen import MAX_DEPTH
 from psych_runtime_core.ports.model import StreamEvent, TextDelta
 
 EMPTY: list[object] = []
+NOTHING: Chunk = {}
 # Of each kind a chunk with so many pieces.
 CROWDS: dict[str, Callable[[int], Chunk]] = {
     "fragments": lambda n: calls(call(0, "a", "f", ""), *[call(0, None, None, "x")] * n),
@@ -44,7 +57,7 @@ CROWDS: dict[str, Callable[[int], Chunk]] = {
         *named(200), *[{"id": "c7", "function": {"arguments": "{}"}}] * n
     ),
     "fragments of keys": lambda n: calls(call(0, "a", "f", ""), *({f"k{i}": i} for i in range(n))),
-    "fragments that say nothing": lambda n: calls(*[{}, 1, None] * n),
+    "fragments that say nothing": lambda n: calls(*[NOTHING, 1, None] * n),
     "text": lambda n: text([{"type": "text", "text": "x"}] * n),
     "numbers": lambda n: text([1] * n),
     "unknown parts": lambda n: text([{"type": "x", "v": i} for i in range(n)]),
@@ -195,29 +208,102 @@ class Others:
             group.cancel_scope.cancel()
 
 
-async def test_an_event_of_many_chunks_stops_nobody_else() -> None:
-    lines = b"".join(b"data: %b\n" % json.dumps(text("x" * 600)).encode() for _ in range(1_000))
+def in_one_event(*chunks: Chunk) -> bytes:
+    return b"".join(b"data: %b\n" % json.dumps(chunk).encode() for chunk in chunks) + b"\n"
+
+
+WHOLE: Any = {"choices": [{"message": text([{"type": "text", "text": "x"}] * 1_000)["choices"][0]["delta"]}]}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        pytest.param(streamed(in_one_event(*[text("x" * 600)] * 1_000), event(finish()), DONE), id="chunks"),
+        pytest.param(streamed(event(WHOLE), event(finish()), DONE), id="parts of one chunk"),
+        pytest.param(Reply(json=WHOLE), id="parts of one document"),
+    ],
+)
+async def test_an_event_of_many_texts_stops_nobody_else(reply: Reply) -> None:
     others = Others()
-    await others.beside(streamed(lines + b"\n", event(finish()), DONE))
+    await others.beside(reply)
     assert len(others.at_texts) == 1_000
     assert len(set(others.at_texts)) > 5
 
 
-@pytest.mark.parametrize("whole", [True, False], ids=["in JSON", "in one event"])
-async def test_a_chunk_of_many_values_stops_nobody_else(whole: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_stands_before_an_error_in_one_event_is_told_before_it() -> None:
+    error = {"error": {"message": "boom", "code": 500}}
+    async with serving(streamed(in_one_event(text("Hel"), text("lo"), error, text("?")))) as (_, client):
+        came, broken = await failing(client)
+    assert came == "Hello"
+    assert "boom" in str(broken)
+
+
+MESSAGE: Any = {"content": "Hello", "tool_calls": [call(0, "a", "f", [1] * 100_000)]}
+LARGE: Any = {"choices": [{"message": MESSAGE, "finish_reason": "stop"}]}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        pytest.param(Reply(json=LARGE), id="in JSON"),
+        pytest.param(streamed(event(LARGE), DONE), id="in one event"),
+        pytest.param(streamed(in_one_event(LARGE, *[NOTHING] * 40), DONE), id="among small ones"),
+    ],
+)
+async def test_a_chunk_of_many_values_stops_nobody_else(
+    reply: Reply, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each value is looked at elsewhere, so that the loop has its turns meanwhile."""
-    loop, seen = get_ident(), set[int]()
-
-    def noted(chat: ChatStream, *given: Any) -> list[StreamEvent]:
-        seen.add(get_ident())
-        return feed(chat, *given)
-
-    feed = ChatStream.feed
-    monkeypatch.setattr(ChatStream, "feed", noted)
-    message = {"content": "Hello", "tool_calls": [call(0, "a", "f", [1] * 100_000)]}
-    reply: Any = {"choices": [{"message": message, "finish_reason": "stop"}]}
-    others = Others()
-    await others.beside(Reply(json=reply) if whole else streamed(event(reply), DONE))
+    seen, others = threads_of("feed", monkeypatch), Others()
+    await others.beside(reply)
     assert len(others.at_texts) == 1
     assert seen
-    assert loop not in seen
+    assert get_ident() not in seen
+
+
+async def test_events_that_let_nothing_out_stop_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    others, turns, feed = Others(), list[int](), ChatStream.feed
+
+    def noted(*given: Any) -> list[StreamEvent]:
+        turns.append(others.turns)
+        return feed(*given)
+
+    async def at_once() -> AsyncGenerator[bytes]:
+        yield event(details) * 7 + event(finish()) + DONE
+
+    monkeypatch.setattr(ChatStream, "feed", noted)
+    details = delta(reasoning_details=[{"index": 0, "data": "x" * 60_000}])
+    reply: Any = SimpleNamespace(status_code=200, headers={}, aiter_raw=at_once)
+    reading = Reading(ERRORS, "http://127.0.0.1", DEFAULT_PATIENCE)
+    async with anyio.create_task_group() as group:
+        group.start_soon(others.run)
+        async for _ in reply_events(reply, ChatStream(ERRORS), reading, datetime.now(UTC)):
+            pass
+        group.cancel_scope.cancel()
+    assert len(set(turns)) > 2
+
+
+@pytest.mark.parametrize(
+    ("events", "beside"), [pytest.param(10, False, id="small"), pytest.param(1_000, True, id="large")]
+)
+async def test_what_waited_for_the_end_of_a_long_answer_stops_nobody_else(
+    events: int, beside: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = threads_of("end", monkeypatch)
+    items = [event(delta(reasoning_details=[{"index": number, "data": "x"}])) for number in range(events)]
+    await Others().beside(streamed(b"".join(items), event(finish()), DONE))
+    (thread,) = seen
+    assert (thread != get_ident()) == beside
+
+
+def threads_of(method: str, monkeypatch: pytest.MonkeyPatch) -> set[int]:
+    """The threads in which a method of a reply will run."""
+    seen, run = set[int](), getattr(ChatStream, method)
+
+    def noted(*given: Any) -> list[StreamEvent]:
+        seen.add(get_ident())
+        heard: list[StreamEvent] = run(*given)
+        return heard
+
+    monkeypatch.setattr(ChatStream, method, noted)
+    return seen

@@ -255,47 +255,6 @@ async def test_a_call_repeated_after_a_crash_gets_the_entry_it_got_before() -> N
     assert len(model.calls) == 8
 
 
-@pytest.mark.parametrize(
-    ("turn", "failures", "said"),
-    [
-        pytest.param(1, 0, "first", id="nobody has played"),
-        pytest.param(2, 0, "second", id="an answer was played"),
-        pytest.param(3, 2, "third", id="an answer before each turn, and the failures of this one"),
-        pytest.param(4, 0, "fourth", id="the failures of the turns before were played too"),
-        pytest.param(9, 0, "fourth", id="the last entry repeats"),
-    ],
-)
-async def test_per_lane_a_lane_goes_on_where_another_process_left_it(
-    turn: int, failures: int, said: str
-) -> None:
-    def scripted() -> FakeModel:
-        model = FakeModel(play="per_lane").turn("first").turn(lambda _request, _where: "second")
-        return model.raises_transient().stalls().turn("third").turn("fourth").repeat()
-
-    model = scripted()
-    assert await text(model, context(turn=turn, failures=failures)) == said
-    assert await text(model, context(turn=turn, failures=failures)) == said
-    assert await text(model, context("another run")) == "first"
-
-
-async def test_a_lane_that_another_process_played_to_its_end_plays_no_more() -> None:
-    model = FakeModel(play="per_lane").turn("only")
-    with pytest.raises(FakeModelScriptExhausted, match="call 2, and 1 entries"):
-        await events(model, context(turn=2))
-
-
-async def test_failures_of_one_model_pass_over_no_answer_of_the_next_one() -> None:
-    model = FakeModel(play="per_lane")
-    model.when(model="backup").turn("from the backup").turn("again")
-    assert await text(model, context(failures=2), request("backup")) == "from the backup"
-
-
-@pytest.mark.parametrize("turn", [1, 2])
-async def test_a_fallback_that_nobody_has_asked_begins_with_its_first_answer(turn: int) -> None:
-    backup = FakeModel(play="per_lane").turn(lambda _request, _where: "from the backup")
-    assert await text(backup, context(turn=turn, failures=1)) == "from the backup"
-
-
 def test_fifty_lanes_at_once_stay_apart() -> None:
     def name(_request: ModelRequest, where: ModelCallContext) -> FakeTurn:
         return FakeTurn(f"{where.lane} turn {where.turn}", delay=where.turn / 10)

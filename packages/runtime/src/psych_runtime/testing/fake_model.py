@@ -38,9 +38,9 @@ class FakeModel(Script):
     """A `ModelClient` that plays scripts; it is itself the one of all calls that no `when` takes.
 
     `play` is `once`, one script across Runs in order of arrival, or `per_lane`: each lane of each Run plays
-    it from the start, or, where another process played the turns before, on from there. A call that is
-    repeated with its run, lane, turn and failures, as after a crash, gets the entry it got before. Delays
-    sleep on `clock`.
+    it from the start, or, where another process played the turns before, on from there, as far as turn and
+    failures of its first call tell. A call that is repeated with its run, lane, turn and failures, as after
+    a crash, gets the entry it got before. Delays sleep on `clock`.
     """
 
     provider = "fake"

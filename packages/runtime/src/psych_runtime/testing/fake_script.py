@@ -235,8 +235,9 @@ class Script:
         """Go to where other processes left the lane of `call`, as far as its turn and failures tell."""
         if self._per_lane:
             spent = _spent(self._entries, call)
-            # After a failure, a script without an answer left is that of a fallback which gave none so far.
-            is_fallback = call.context.failures > 0 and spent == len(self._entries) and not self._endless
+            is_over = spent == len(self._entries) and not self._endless
+            # Failures that are not its own are those of another model, whose fallback gave no answer so far.
+            is_fallback = is_over and call.context.failures > 0 and not _are_all(self._entries, call)
             self._played[self._player(call)] = 0 if is_fallback else spent
 
     def _player(self, call: ReceivedCall) -> Player:
@@ -266,6 +267,13 @@ def _spent(entries: Sequence[ScriptEntry], call: ReceivedCall) -> int:
         else:
             return number
     return len(entries)
+
+
+def _are_all(entries: Sequence[ScriptEntry], call: ReceivedCall) -> bool:
+    """Whether the answers and failures before `call` are those of the entries, with none of another model."""
+    fails = [entry.surely_fails(call) for entry in entries]
+    answers, failures = call.context.turn - 1, call.context.failures
+    return fails.count(False) == answers and fails[-failures:] == [True] * failures
 
 
 def _truncated() -> ModelError:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from anyio.lowlevel import checkpoint
 
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 MAX_EVENT_BYTES = 8 * 1024 * 1024
 MAX_BLANKS = 64 * 1024
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# One event of a reply may let out a hundred thousand, and others want to run in between.
+_EVENTS_IN_A_ROW = 64
+
+Events: TypeAlias = Sequence[StreamEvent]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +56,14 @@ async def reply_events(
         if not opening or opening == b"<" or _is_page(response):
             shown = await _up_to(pieces, size_to_read(reading.errors.secrets))
             raise error_of_reply(response.status_code, response.headers, shown, reading.errors, received_at)
-        if opening == b"{":
-            for event in await _whole(pieces, chat, reading):
-                yield event
-            return
-        async with aclosing(_streamed(pieces, chat, reading)) as events:
-            async for event in events:
-                yield event
+        pace = Pace(_EVENTS_IN_A_ROW)
+        read = _whole if opening == b"{" else _streamed
+        async with aclosing(read(pieces, chat, reading)) as heard:
+            async for events in heard:
+                for event in events:
+                    yield event
+                    if pace.is_over():
+                        await checkpoint()
 
 
 def _is_page(response: httpx2.Response) -> bool:
@@ -95,7 +100,7 @@ async def _up_to(pieces: Pieces, limit: int) -> bytes:
     return bytes(read[:limit])
 
 
-async def _whole(pieces: Pieces, chat: ChatStream, reading: Reading) -> list[StreamEvent]:
+async def _whole(pieces: Pieces, chat: ChatStream, reading: Reading) -> AsyncGenerator[Events, None]:
     """The events of a reply that came as one JSON document."""
     body = bytearray()
     async for piece in pieces:
@@ -103,39 +108,60 @@ async def _whole(pieces: Pieces, chat: ChatStream, reading: Reading) -> list[Str
         if len(body) > MAX_EVENT_BYTES:
             raise ResponseTooLarge(reading.origin, MAX_EVENT_BYTES)
 
-    def read() -> list[StreamEvent]:
+    def read() -> Events:
         payload = read_payload(body.decode("utf-8-sig", "replace"), reading.errors)
         return chat.whole(payload.chunks[0] if payload.chunks else {})
 
-    return read() if len(body) <= AT_ONCE else await beside(read)
+    yield read() if len(body) <= AT_ONCE else await beside(read)
 
 
-async def _streamed(pieces: Pieces, chat: ChatStream, reading: Reading) -> AsyncGenerator[StreamEvent, None]:
-    """The events of a reply that came as server-sent events."""
-    done, pace = False, Pace(AT_ONCE)
+async def _streamed(pieces: Pieces, chat: ChatStream, reading: Reading) -> AsyncGenerator[Events, None]:
+    """The events of a reply that came as server-sent events, of each all that it lets out."""
+    done, size, pace = False, 0, Pace(AT_ONCE)
     async with aclosing(
         server_events(pieces, origin=reading.origin, max_event_bytes=MAX_EVENT_BYTES)
     ) as told:
         async for event in told:
-            read = partial(_payload, event, chat, reading.errors, done=done)
-            payload = read() if len(event.data) <= AT_ONCE else await beside(read)
-            size = len(event.data) // max(len(payload.chunks), 1)
-            for chunk in payload.chunks:
-                if done:
-                    chat.late(chunk)
-                    continue
-                feed = partial(chat.feed, chunk, event.name)
-                for heard in feed() if size <= AT_ONCE else await beside(feed):
-                    yield heard
-                if pace.is_over(size):
-                    await checkpoint()
-            done = done or payload.done
+            hear = partial(_heard, event, chat, reading.errors, done=done)
+            # It may be one chunk or many, and one of many may be nearly all of it.
+            heard = hear() if len(event.data) <= AT_ONCE else await beside(hear)
+            yield heard.events
+            if heard.error is not None:
+                raise heard.error
+            size += len(event.data)
+            if pace.is_over(len(event.data)):
+                await checkpoint()
+            done = done or heard.payload.done
             if done:
                 pieces.done()
-            elif chat.finished and payload.chunks:
+            elif chat.finished and heard.payload.chunks:
                 pieces.finish()
-    for heard in chat.end(done):
-        yield heard
+    # Nearly all of it may have waited for the end.
+    end = partial(chat.end, done)
+    yield end() if size <= AT_ONCE else await beside(end)
+
+
+class _Heard(NamedTuple):
+    """What a server-sent event holds and lets out, and the error that one of its chunks is."""
+
+    payload: Payload
+    events: Events
+    error: ModelError | None = None
+
+
+def _heard(event: ServerEvent, chat: ChatStream, errors: CallErrors, *, done: bool) -> _Heard:
+    payload = _payload(event, chat, errors, done=done)
+    events: list[StreamEvent] = []
+    try:
+        for chunk in payload.chunks:
+            if done:
+                chat.late(chunk)
+            else:
+                events += chat.feed(chunk, event.name)
+    except ModelError as error:
+        # What was said before it goes out before it.
+        return _Heard(payload, events, error)
+    return _Heard(payload, events)
 
 
 def _payload(event: ServerEvent, chat: ChatStream, errors: CallErrors, *, done: bool) -> Payload:
