@@ -132,6 +132,38 @@ def test_freezing_gives_the_json_value(given_value: object, frozen: object) -> N
     assert type(result) is type(frozen)
 
 
+class Boastful(int):
+    """It says that it is less than any other, and more."""
+
+    def __lt__(self, other: object) -> bool:
+        return True
+
+    def __gt__(self, other: object) -> bool:
+        return True
+
+
+class Posing(str):
+    """It says that it is a number."""
+
+    __slots__ = ()
+
+    @property
+    def __class__(self) -> type:
+        return int
+
+    @__class__.setter
+    def __class__(self, value: type) -> None: ...
+
+
+def test_a_scalar_is_what_it_holds_whatever_it_says_of_itself() -> None:
+    number = freeze(Boastful(5))
+    assert (number, type(number)) == (5, int)
+    with pytest.raises(NotJson, match="more than 4,300 digits"):
+        freeze(Boastful(10**4_300))
+    text = freeze(Posing("a"))
+    assert (text, type(text)) == ("a", str)
+
+
 def test_subclasses_of_scalars_become_plain() -> None:
     class Text(str):
         __slots__ = ()

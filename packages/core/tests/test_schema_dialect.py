@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import permutations, product
 from typing import Any
 
 import pytest
@@ -46,6 +46,8 @@ def fits(text: str, pattern: str) -> bool:
         pytest.param("^[--/]$", ["-", ".", "/"], [",", "0"], id="a range from a hyphen"),
         pytest.param("^[a-c-e]$", ["a", "c", "-", "e"], ["d"], id="a hyphen after a range"),
         pytest.param(r"^[\d-x]$", ["1", "-", "x"], ["y"], id="a hyphen after a set"),
+        pytest.param(r"^[\P{L}-x]$", ["1", "-", "x"], ["y"], id="a hyphen after all but a set"),
+        pytest.param(r"^[\p{L}-1]$", ["a", "-", "1"], ["2"], id="a hyphen after a set with a name"),
         pytest.param("^[-a]$|^[b-]$", ["-", "a", "b"], ["c"], id="a hyphen at an end"),
         pytest.param("^[[:alpha:]]$", ["a]", ":]", "[]"], ["b", "a", "z]"], id="no class has a name"),
         pytest.param("^[[]$", ["["], ["]"], id="a bracket"),
@@ -56,11 +58,24 @@ def fits(text: str, pattern: str) -> bool:
         pytest.param("^[]a]$", [], ["]", "a", "a]"], id="nothing, and more"),
         pytest.param("^[^]a]$", ["xa]"], ["x", "b"], id="all there is, and more"),
         pytest.param(r"^[A-Za-z0-9_.&~-]+\[\]$", ["a-b[]", "&~[]"], ["[]"], id="what most write"),
+        pytest.param(r"^\ud83d\uDE00{2}$", ["😀😀"], ["😀", "😀😁"], id="one character of two halves"),
+        pytest.param(r"^[\uD83d\ude00-\ud83d\ude02]$", ["😀", "😁", "😂"], ["😃", "-"], id="in a class"),
+        pytest.param(r"^[^\ud800\udc00\udbff\udfff]$", ["a"], ["\U00010000", "\U0010ffff"], id="the last"),
+        pytest.param(r"^\\ud83d\\ude00$", [r"\ud83d\ude00"], ["😀"], id="no halves, but a backslash"),
     ],
 )  # fmt: skip
 def test_a_pattern_means_what_its_standard_says(pattern: str, taken: list[str], refused: list[str]) -> None:
     assert [text for text in taken if not fits(text, pattern)] == []
     assert [text for text in refused if fits(text, pattern)] == []
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"\ud83d", r"\ude00\ud83d", r"[\ud83d]", r"\ude00\ude00", r"\ud83d\ud83d", r"\ud83d\ue000"]
+)
+def test_half_a_character_is_no_pattern(pattern: str) -> None:
+    assert engines(pattern) == pattern
+    with pytest.raises(BadSchema, match="a pattern cannot be one"):
+        check_schema({"pattern": pattern})
 
 
 CHARACTERS = "[]&~-^\\ab:!,.é|$ "
@@ -187,10 +202,33 @@ def test_two_patterns_that_mean_the_same_are_each_led_to() -> None:
     assert [each.message for each in violations({"&": 9}, schema)] == ["9 is greater than the maximum of 3"]
 
 
+def test_words_that_tell_a_pattern_apart_are_no_other_pattern() -> None:
+    """Whatever the order: the third is what the second would be told as."""
+    rules = {"^[&]$": {"type": "integer"}, r"^[\&]$": {"maximum": 3}, r"^[&]$(?:){1}": {"minimum": 1}}
+    for order in permutations(rules):
+        schema: Schema = {"patternProperties": {pattern: rules[pattern] for pattern in order}}
+        check_schema(schema)
+        assert len(worded(schema).schema["patternProperties"]) == 3
+        assert violations({"&": 2}, schema) == ()
+        assert [len(violations({"&": wrong}, schema)) for wrong in ("x", 9, 0)] == [1, 1, 1]
+
+
+def test_what_tells_a_pattern_apart_adds_nothing_to_it() -> None:
+    told = worded({"patternProperties": {"[&]": {}, r"[\&]": {}, "a": {}}})
+    first, second, _ = told.schema["patternProperties"]
+    assert (first, second) == (r"[\&]", r"[\&](?:){1}")
+    assert told.written == {first: "[&]", second: r"[\&]"}
+
+
 @pytest.mark.timeout(20)
-def test_classes_without_an_end_are_looked_for_once() -> None:
-    # A search from each of them anew would take minutes.
-    assert engines("[" * 60_000) == "[" * 60_000
+@pytest.mark.parametrize("before", ["", "[", "[^"])
+@pytest.mark.parametrize("begun", ["[", r"\p{", r"\P{", r"\u{", r"\p{a", r"[\u{"])
+def test_what_is_without_an_end_is_looked_for_once(before: str, begun: str) -> None:
+    """From each place anew, it would take minutes."""
+    pattern = before + begun * (480_000 // len(begun))
+    assert engines(pattern) == pattern
+    assert engines(f"{pattern}]").endswith("]")
+    assert expression(f"{pattern}(") is None
 
 
 @pytest.mark.timeout(20)

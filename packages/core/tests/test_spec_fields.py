@@ -16,7 +16,6 @@ from psych_runtime_core.spec.limits import Limits
 from psych_runtime_core.spec.model import REQUEST_KEYS, ModelRef
 from psych_runtime_core.spec.names import RESERVED_TOOL_NAMES
 from psych_runtime_core.spec.tools import CodeTool
-from psych_runtime_core.spec.validate.run import collect_issues
 
 
 def refused(spec: object) -> list[tuple[str, str]]:
@@ -280,47 +279,6 @@ def test_an_option_names_no_key_that_the_request_sets(key: str) -> None:
     assert refused(document("model/options", {"seed": 1, key: None})) == [
         ("conflict", f"/model/options/{key}")
     ]
-
-
-@pytest.mark.parametrize(
-    ("options", "place"),
-    [
-        pytest.param({"api_key": "sk-live"}, "api_key", id="a key"),
-        pytest.param({"apiKey": "sk-live"}, "apiKey", id="in camel case"),
-        pytest.param({"access_token": "t"}, "access_token", id="a token"),
-        pytest.param({"client_secret": "t"}, "client_secret", id="a secret"),
-        pytest.param({"a": {"Authorization": "Bearer t"}}, "a/Authorization", id="a header, deeper"),
-        pytest.param({"a": [1, {"password": "t"}]}, "a/1/password", id="in a list"),
-    ],
-)
-def test_no_option_is_a_secret_in_clear(options: dict[str, Any], place: str) -> None:
-    (issue,) = collect_issues(read_spec(document("model/options", options)))
-    assert (issue.code, issue.path) == ("literal_secret", f"/model/options/{place}")
-    assert "give it to the model client" in issue.message
-    assert not [word for word in ("sk-live", "Bearer") if word in issue.message]
-
-
-@pytest.mark.parametrize(
-    "option",
-    [
-        {"min_tokens": 5},
-        {"skip_special_tokens": True},
-        {"stop_token_ids": [1, 2]},
-        {"tokenizer": "fast"},
-        {"prompt_key": "x"},
-        {"eos_token": "</s>"},
-        {"next_page_token": "first"},
-        {"cookie_policy": "strict"},
-        {"api_key_name": "main"},
-        {"reset_password": "true"},
-        {"api_key": None},
-        {"api_key": ""},
-        {"a": {"password": {"type": "string"}}},
-    ],
-    ids=str,
-)
-def test_an_option_that_counts_or_chooses_is_no_secret(option: dict[str, Any]) -> None:
-    assert collect_issues(small(model={"model": "m", "options": option})) == ()
 
 
 # --- JSON, schemas, callables ----------------------------------------------------------------------------

@@ -136,24 +136,6 @@ def test_a_url_may_not_be_this(url: str) -> None:
     assert refused(url=url) == [("bad_url", "url")]
 
 
-@pytest.mark.parametrize("query", ["api_key=k3y", "a=b&access-token=k3y", "API%2Dkey=k3y", "password=k3y{x}"])
-def test_no_query_holds_a_secret_in_clear(query: str) -> None:
-    (issue,) = collect_issues(
-        read_spec({**SMALL, "tools": [{**TOOL, "url": f"https://a.example/b?{query}"}]})
-    )
-    assert (issue.code, issue.path) == ("literal_secret", "/tools/0/url")
-    assert "`credential`" in issue.message
-    assert "k3y" not in issue.message
-
-
-@pytest.mark.parametrize(
-    "query", ["token={x}", "page_token=first", "password", "token=", "max_tokens=5", "key=a", "cookies=off"]
-)
-def test_a_query_may_be_filled_and_may_count(query: str) -> None:
-    named = {**SMALL, "tools": [{**TOOL, "url": f"https://a.example/b?{query}"}]}
-    assert "literal_secret" not in {issue.code for issue in collect_issues(read_spec(named))}
-
-
 def test_a_url_has_at_most_2048_characters() -> None:
     assert refused(url="https://a.example/" + "x" * MAX_URL) == [("out_of_bounds", "url")]
 

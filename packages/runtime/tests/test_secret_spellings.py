@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from packages.runtime.tests.effort import effort_of
 from packages.runtime.tests.http_scenes import context_in, runtime_of
 from psych_runtime.model.errors.replies import CallErrors, error_of_reply
+from psych_runtime.secrets.forms import Form
 from psych_runtime.secrets.in_memory import InMemorySecretResolver
 from psych_runtime.secrets.masks import Masks
 from psych_runtime.secrets.spellings import Spellings
@@ -232,6 +233,23 @@ def test_a_spelling_that_takes_an_end_of_a_secret_in_hides_nothing_of_it(around:
     """The rest of the secret is spelled: as it is it stands nowhere."""
     spelled = secret.replace("/", "%2F")
     assert Spellings({secret: "***"}).replaced(around.format(spelled)) == around.format("***")
+
+
+@pytest.mark.parametrize(
+    ("text", "secret", "shown"),
+    [
+        pytest.param("x=Passw0rd%3B%2541", "Passw0rd;%", "x=***41", id="it begins as no entity ends"),
+        pytest.param("1211F2F4%2511", "1211F2F4%1", "***1", id="it begins as a number may end"),
+        pytest.param("q%62aa%25b1%2511", "baa%b1%1", "q***1", id="and in part as one"),
+    ],
+)
+def test_a_secret_that_spellings_take_in_from_both_sides_is_found(text: str, secret: str, shown: str) -> None:
+    assert Spellings({secret: "***"}).replaced(text) == shown
+
+
+def test_what_ends_as_no_entity_does_is_found_by_more_than_its_last_character() -> None:
+    assert Form.of("Kq7" * 10 + ";=", "k").core == "kq7" * 10 + ";="
+    assert Form.of("epsilon;=", "k").core == "="
 
 
 PIECES = [

@@ -134,7 +134,7 @@ _ADVICE: tuple[tuple[type | tuple[type, ...], str], ...] = (
 )
 
 
-def _freeze(value: Any, surrogates: bool, depth: int) -> Json:
+def _freeze(value: object, surrogates: bool, depth: int) -> Json:
     freezer = _EXACT.get(type(value)) or _freezer_of(value)
     return freezer(value, surrogates, depth)
 
@@ -182,9 +182,10 @@ def _text(value: str, surrogates: bool, _depth: int = 0) -> str:
 
 
 def _int(value: int, _surrogates: bool, _depth: int) -> int:
-    if not -MAX_INT < value < MAX_INT:
+    exact = int.__int__(value)
+    if not -MAX_INT < exact < MAX_INT:
         raise NotJson("an int of more than 4,300 digits: write a string")
-    return int.__int__(value)
+    return exact
 
 
 def _float(value: float, _surrogates: bool, _depth: int) -> int | float:

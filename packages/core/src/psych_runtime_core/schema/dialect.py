@@ -2,13 +2,18 @@
 
 import re
 from collections.abc import Mapping
+from json import loads
 
-_ESCAPE = r"\\(?:[pPu]\{[^}]*+\}|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|c[A-Za-z]|.)"
+# One character, by the halves that JSON spells it in.
+_PAIR = r"\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}"
+# The end of a name is looked for no further than to the next escape: very many may be without one.
+_ESCAPE = rf"{_PAIR}|\\(?:[pP]\{{[^}}\\]*+\}}|u[0-9A-Fa-f]{{4}}|x[0-9A-Fa-f]{{2}}|c[A-Za-z]|.)"
 _ATOM = rf"(?:{_ESCAPE}|[^\]\\])"
 # A class without an end is as it is, and so is all behind it: it is looked for once.
 _CLASS = rf"\[(?P<not>\^?)(?P<class>{_ATOM}*+)\]|\[.*+"
 _PIECE = re.compile(rf"{_CLASS}|(?P<edge>\\[bB])|\\0(?!\d)|{_ESCAPE}", re.DOTALL)
 _MEMBER = re.compile(rf"(?P<first>{_ATOM})-(?P<last>{_ATOM})|{_ATOM}", re.DOTALL)
+_HALVES = re.compile(_PAIR)
 _SETS = frozenset("dDsSwWpP")
 # In a class the engine has classes too, and joins, meets and subtracts them.
 _IN_A_CLASS: Mapping[str, str] = {
@@ -30,7 +35,7 @@ def _put(found: re.Match[str]) -> str:
         return f"(?-u:{piece})"
     if found["class"] is not None:
         return _class(found["not"], found["class"])
-    return r"\x00" if piece == r"\0" else piece
+    return r"\x00" if piece == r"\0" else _whole(piece)
 
 
 def _class(negated: str, held: str) -> str:
@@ -49,7 +54,11 @@ def _member(found: re.Match[str]) -> str:
 
 
 def _literal(atom: str) -> str:
-    return _IN_A_CLASS.get(atom, atom)
+    return _IN_A_CLASS.get(atom) or _whole(atom)
+
+
+def _whole(atom: str) -> str:
+    return str(loads(f'"{atom}"')) if _HALVES.fullmatch(atom) else atom
 
 
 def _is_set(atom: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 ENDLESS = 2**62
 
 _TOKEN = re.compile(
-    r"(?P<atom>\\[pP]\{[^}]*+\}|\\[ux]\{[^}]*+\}|\\[pP].|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\.)"
+    r"(?P<atom>\\[pPux]\{[^}\\]*+\}|\\[pP].|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\.)"
     r"|(?P<set>\[\^?[^\]\[\\](?:[^\]\[\\]|\\.)*+\]|\[\^?(?:\\.)(?:[^\]\[\\]|\\.)*+\])"
     r"|(?P<open>\((?:\?(?:[-isu]*+:|P?<[A-Za-z_]\w*+>))?+(?!\?))"
     r"|(?P<close>\))|(?P<other>\|)|(?P<start>\^)|(?P<end>\$)"

@@ -24,14 +24,18 @@ class Worded(NamedTuple):
 def worded(schema: Json) -> Worded:
     """`schema` as the judge is to have it."""
     told: dict[str, str] = {}
+    taken: set[str] = set()
     alike: Counter[str] = Counter()
 
     def put(pattern: str) -> str:
         if pattern not in told:
-            words = engines(pattern)
+            words = own = engines(pattern)
             # Two may come to be alike, and both hold: each has words of its own, wherever it stands.
-            told[pattern] = f"{words}(?:){{{alike[words]}}}" if alike[words] else words
-            alike[words] += 1
+            while own in taken:
+                alike[words] += 1
+                own = f"{words}(?:){{{alike[words]}}}"
+            taken.add(own)
+            told[pattern] = own
         return told[pattern]
 
     found = _put(schema, put)

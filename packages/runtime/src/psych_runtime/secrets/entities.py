@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from html.entities import html5
 
 # The longest first: `&sup1` is no `&sup`. None takes the beginning of a newer name: `&notin;` is one.
 _OLD = sorted((name for name in html5 if not name.endswith(";")), key=len, reverse=True)
 _LONGEST = len(_OLD[0])
 _LAST_CHARACTER = 0x10FFFF
+_NUMBER = re.compile(r"#?[xX]?[0-9a-fA-F]{1,8};")
 
 
 def _pattern() -> str:
@@ -37,3 +39,8 @@ def read(entity: str) -> str:
     digits = name[1:].rstrip(";")
     number = int(digits[1:], 16) if digits[0] in "xX" else int(digits)
     return chr(number) if number <= _LAST_CHARACTER else entity
+
+
+def ends_entity(text: str) -> bool:
+    """Whether there is an entity, of a name or a number, that ends with `text` and its semicolon."""
+    return _NUMBER.fullmatch(text) is not None or any(name.endswith(text) for name in html5)

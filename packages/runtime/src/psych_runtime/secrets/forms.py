@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Self, TypeAlias
 
-from psych_runtime.secrets.entities import ENDS
+from psych_runtime.secrets.entities import ENDS, ends_entity
 from psych_runtime.secrets.layers import innermost, joined, layers_of
 
 # What no usual spelling changes: such a secret stands in a text as it is.
@@ -14,9 +14,10 @@ _UNCHANGED = re.compile(r"[0-9A-Za-z_.~-]*")
 
 # A spelling that begins before a secret may take its first characters in, and one that begins in its last
 # ones may end beyond it: whether they do depends on what happens to stand there.
+_ENTITY = re.compile(r"#?[0-9A-Za-z]{0,31};")
 _HEAD = re.compile(
     rf"""
-    (?:\#?[0-9A-Za-z]{{0,31}}; | {ENDS})?
+    (?:{ENDS})?
     (?:\#?[uUxX]?\{{?(?:[01][0-9a-fA-F]{{5,7}} | [0-9a-fA-F]{{1,6}})?\}}?)?
     (?:\\*[\x80-\xbf]){{0,8}} | [\udc00-\udfff]
     """,
@@ -114,14 +115,23 @@ def _parted(read: str) -> tuple[str | None, str, str | None]:
     if not bare:
         return None, "", None
     # Backslashes that stand before what is escaped may be those of its own escape.
-    begins = _HEAD.match(read)
-    head = min(max(bare[0], begins.end() if begins else 0), bare[-1])
+    head = min(max(bare[0], _end_of_head(read)), bare[-1])
+    if _TAIL.match(read, head):
+        # All that is left may be taken in from behind, so that it is to be found by what stands before.
+        firm = [at for at in bare if at < head][-_LEAST:]
+        head = firm[0] if firm else head
     least = min(_LEAST, (len(bare) + 1) // 2)
     after = max(bare[least - 1], next(at for at in bare if at >= head)) + 1
     ends = _TAIL.search(read, after)
     core = read[head : ends.start()] if ends else read[head:]
     has_head = head or not is_plain(read[:1])
     return read[:head] if has_head else None, core, ends[0] or None if ends else None
+
+
+def _end_of_head(read: str) -> int:
+    entity = _ENTITY.match(read)
+    begins = _HEAD.match(read, entity.end() if entity and ends_entity(entity[0]) else 0)
+    return begins.end() if begins else 0
 
 
 def is_plain(char: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -36,30 +36,31 @@ class Plain:
         self.size = 0
         self.value = self._copy(value, 0)
 
-    def _copy(self, value: object, depth: int) -> object:
+    def _copy(self, value: object, depth: int, *at: str | int) -> object:
+        """`value`, which stands at such a place in what holds it."""
+        try:
+            return self._read(value, depth)
+        except NotJson as refused:
+            raise NotJson(refused.reason, refused.code, (*at, *refused.loc)) from None
+        except BaseException as error:
+            # Asking for its class, reading a field, iterating, serialising and `str()` may run the
+            # consumer's own code.
+            raise NotJson(raising(value, error), loc=at) from None
+
+    def _read(self, value: object, depth: int) -> object:
         if type(value) in _SCALARS:
             return self._scalar(value)
         if isinstance(value, Enum):
             return self._copy(value.value, depth)
-        if isinstance(value, str | int | float):
-            return self._scalar(value)
-        check_depth(depth)
         parts = _rewritten(value)
+        if not isinstance(parts, dict | list):
+            return self._scalar(parts)
+        check_depth(depth)
         if isinstance(parts, dict):
             named = cast("dict[str, object]", parts)
-            return {key: self._below(key, part, depth) for key, part in named.items()}
-        if isinstance(parts, list):
-            items = [self._below(at, part, depth) for at, part in enumerate(cast("list[object]", parts))]
-            return sorted(items, key=_canonical) if isinstance(value, set | frozenset) else items
-        return self._scalar(parts)
-
-    def _below(self, token: str | int, part: object, depth: int) -> object:
-        try:
-            return self._copy(part, depth + 1)
-        except NotJson as refused:
-            raise refused.below(token) from None
-        except BaseException as error:
-            raise NotJson(raising(part, error)).below(token) from None
+            return {key: self._copy(part, depth + 1, key) for key, part in named.items()}
+        items = [self._copy(part, depth + 1, at) for at, part in enumerate(cast("list[object]", parts))]
+        return sorted(items, key=_canonical) if isinstance(value, set | frozenset) else items
 
     def _scalar(self, value: object) -> object:
         self.size += _ITEM + (len(value) if isinstance(value, str) else 0)
@@ -80,18 +81,23 @@ def _canonical(plain: object) -> bytes:
 
 def _rewritten(value: object) -> object:
     """`value` as a scalar, a list or a dict with text for keys; what these hold is as it was."""
-    try:
-        text = _text_of(value)
-        return _parts_of(value) if text is None else text
-    except NotJson:
-        raise
-    except BaseException as error:
-        # Reading a field, iterating, serialising and `str()` may run the consumer's own code.
-        raise NotJson(raising(value, error)) from None
+    scalar = _scalar_of(value)
+    return _parts_of(value) if scalar is None else scalar
 
 
 _TIMES = (datetime, date, time, timedelta)
 _TEXTS = (Decimal, UUID, PurePath, Fraction)
+# Of a class of somebody's own these take what it holds, and nothing of what it says of itself.
+_OWN: tuple[tuple[type, Callable[[Any], object]], ...] = (
+    (str, str.__str__),
+    (int, int.__int__),
+    (float, float.__float__),
+)
+
+
+def _scalar_of(value: object) -> object | None:
+    own = next((read for kind, read in _OWN if isinstance(value, kind)), None)
+    return _text_of(value) if own is None else own(value)
 
 
 def _text_of(value: object) -> str | None:
@@ -140,7 +146,7 @@ def _key(key: object) -> str:
     if isinstance(key, Enum):
         return _key(key.value)
     if isinstance(key, str):
-        return key
+        return str.__str__(key)
     if isinstance(key, bool | int | float):
         return encode_json(freeze(key)).decode()
     if isinstance(key, UUID | date):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import unquote
 
@@ -13,14 +14,25 @@ from psych_runtime_core.spec.issues import IssueCode
 from psych_runtime_core.spec.templates import url_template
 from psych_runtime_core.spec.validate.context import ValidationContext
 
-_ENDS = (
-    *("authorization", "cookie", "secret", "password", "passwd", "apikey", "accesskey", "secretkey"),
-    *(f"{kind}token" for kind in ("access", "api", "auth", "bearer", "id", "refresh", "session")),
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+# What the name of a secret ends with.
+_SECRETS = (
+    *("authorization", "cookie", "credentials", "jwt", "passphrase", "passwd", "password", "pwd"),
+    *("secret", "sig"),
 )
+# What a key is of that opens something; others sort, cache or choose.
+_OPENING = frozenset(
+    {"access", "account", "api", "application", "auth", "encryption", "master", "private", "secret"}
+    | {"signing", "subscription"}
+)
+# What a token is of that is a piece of text, or a place in a list of results.
+_READ = frozenset(
+    {"bos", "cls", "end", "eos", "invalid", "mask", "mid", "pad", "sep", "special", "start", "stop", "unk"}
+    | {"continuation", "next", "page", "per", "valid"}
+)
+# What such a name holds that switches something, or is a token of text.
+_CHOICE = re.compile(r"(?:0|1|false|no|none|off|on|true|yes|<.*>|\[.*\])?", re.IGNORECASE)
 _NAMED = "name the secret in `credential`, and the header that carries it in `credential_header`"
-_SEPARATORS = str.maketrans("", "", "-_. ")
-# What such a name holds that switches something.
-_SWITCHES = frozenset({"", "0", "1", "false", "no", "none", "off", "on", "true", "yes"})
 
 
 def no_secret_in_clear(spec: AgentSpec, _context: ValidationContext) -> Iterator[ValidationIssue]:
@@ -45,13 +57,22 @@ def _secrets_in(settings: Json, at: Loc) -> Iterator[Loc]:
             if _looks_like_a_secret(name, value):
                 yield (*at, name)
             yield from _secrets_in(value, (*at, name))
-    elif isinstance(settings, list | tuple):
+    elif isinstance(settings, list):
         for index, value in enumerate(settings):
             yield from _secrets_in(value, (*at, index))
 
 
 def _looks_like_a_secret(name: str, value: Json) -> bool:
     """A text under such a name. Numbers and lists count or choose something."""
-    bare = name.lower().translate(_SEPARATORS)
-    is_named = bare == "token" or bare.endswith(_ENDS)
-    return is_named and isinstance(value, str) and value.lower() not in _SWITCHES
+    return isinstance(value, str) and not _CHOICE.fullmatch(value) and _names_a_secret(name)
+
+
+def _names_a_secret(name: str) -> bool:
+    """By its last parts, however they are joined."""
+    parts: list[str] = ["", "", *_PART.findall(name)]
+    before, last = (part.lower() for part in parts[-2:])
+    if last.endswith("key"):
+        return (last.removesuffix("key") or before) in _OPENING
+    if last.endswith("token"):
+        return (last.removesuffix("token") or before) not in _READ
+    return last.endswith(_SECRETS)
