@@ -159,7 +159,7 @@ class SealedBlobs:
 
 
 def blobs_beside(store: Store) -> BlobStore | None:
-    """The blobs that a store keeps beside its Runs, sealed where its logs are; None of one that keeps none."""
+    """The blobs beside the Runs of a store, sealed where its logs are; None of one that keeps none."""
     blobs = blobs_of(store)
     if blobs is None or type(store.codec) is PlainCodec:
         return blobs
