@@ -120,7 +120,7 @@ def test_with_its_codec_the_content_is_judged_too(
         ("no_such_module_here:codec", "there is no module no_such_module_here"),
         ("tests.no_such.module:codec", "there is no module tests.no_such.module"),
         ("tests.kit.logs:no_such", "tests.kit.logs has no no_such"),
-        ("tests.kit.logs:SPEC", "has not all of prepare, seal, open"),
+        ("tests.kit.logs:SPEC", "it names a AgentSpec without prepare, seal, open"),
         ("json:loads", "TypeError"),
     ],
 )

@@ -61,6 +61,7 @@ def fits(text: str, pattern: str) -> bool:
         pytest.param(r"^\ud83d\uDE00{2}$", ["😀😀"], ["😀", "😀😁"], id="one character of two halves"),
         pytest.param(r"^[\uD83d\ude00-\ud83d\ude02]$", ["😀", "😁", "😂"], ["😃", "-"], id="in a class"),
         pytest.param(r"^[^\ud800\udc00\udbff\udfff]$", ["a"], ["\U00010000", "\U0010ffff"], id="the last"),
+        pytest.param(r"^[\w-\u{5A}-{]$", ["Z", "-", "{", "5"], ["[", "}"], id="a number in braces is one"),
         pytest.param(r"^\\ud83d\\ude00$", [r"\ud83d\ude00"], ["😀"], id="no halves, but a backslash"),
     ],
 )  # fmt: skip

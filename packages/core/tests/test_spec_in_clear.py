@@ -39,7 +39,8 @@ SECRETS = (
     *("DD-APPLICATION-KEY", "Ocp-Apim-Subscription-Key", "secret", "client_secret", "clientSecret"),
     *("clientsecret", "password", "user_password1", "PASSWORD", "passwd", "db_pwd", "passphrase"),
     *("key-passphrase", "Authorization", "proxy-authorization", "Cookie", "set-cookie"),
-    *("vertex_credentials", "jwt", "sig"),
+    *("vertex_credentials", "jwt", "sig", "developer_token", "ToKen", "PassWord", "pASSWORD", "aPiKeY"),
+    *("xapikey", "openaiapikey", "awssecretaccesskey", "sharedaccesskey", "clientsecretkey"),
 )  # fmt: skip
 OTHERS = (
     *("eos_token", "bosToken", "pad_token", "unk_token", "sep_token", "cls_token", "mask_token"),

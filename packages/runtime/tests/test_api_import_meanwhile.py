@@ -17,6 +17,7 @@ from psych_runtime import (
     InMemoryStore,
     RunHeader,
     RunId,
+    RunNotFound,
     RunQuery,
     Store,
     export_run,
@@ -141,6 +142,53 @@ async def test_a_run_that_is_purged_as_soon_as_it_came_leaves_no_blobs() -> None
     store, blobs = InMemoryStore(), Looked()
     assert await import_run(store, await with_key_and_blobs(), blobs=blobs) == RUN
     assert await what_is_left(store, blobs) == (0, 0)
+
+
+class Brought(StoreProxy):
+    """A store to which another import brings the Run right after somebody did not find it, while `is_due`."""
+
+    def __init__(self, exported: list[bytes], blobs: InMemoryBlobStore) -> None:
+        super().__init__(InMemoryStore())
+        self.is_due, self._bring = False, partial(import_run, lines=exported, blobs=blobs)
+
+    async def get_run(self, run_id: RunId) -> RunHeader:
+        try:
+            return await super().get_run(run_id)
+        except RunNotFound:
+            if self.is_due:
+                self.is_due = False
+                await self._bring(self._store)
+            raise
+
+
+async def test_what_an_import_of_a_purged_run_takes_back_another_has_not_lost() -> None:
+    class Looked(InMemoryBlobStore):
+        """Whose Run is purged when somebody first looks whether all its blobs are there."""
+
+        async def list(self, *place: Any, **page: Any) -> Any:
+            if not looks:
+                await purge(store, query=RunQuery(tenant="acme"), blobs=self)
+                store.is_due = True
+            looks.append(True)
+            return await super().list(*place, **page)
+
+    exported, blobs, looks = await with_key_and_blobs(), Looked(), list[bool]()
+    store = Brought(exported, blobs)
+    assert await import_run(store, exported, blobs=blobs) == RUN
+    assert await what_is_left(store, blobs) == (1, 2)
+
+
+async def test_what_a_refused_import_takes_back_another_has_not_lost() -> None:
+    class Refusing(Brought):
+        async def admit(self, *_: Any) -> Any:
+            self.is_due = True
+            raise IdempotencyConflict("order-1", RunId("run_theirs"), "request")
+
+    exported, blobs = await with_key_and_blobs(), InMemoryBlobStore()
+    store = Refusing(exported, blobs)
+    with pytest.raises(IdempotencyConflict):
+        await import_run(store, exported, blobs=blobs)
+    assert await what_is_left(store, blobs) == (1, 2)
 
 
 @pytest.mark.parametrize("key", [None, "order-1"])

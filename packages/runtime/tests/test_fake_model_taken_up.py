@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from packages.runtime.tests.model_calls import context, events, request, text
+from packages.runtime.tests.model_calls import context, text
 from psych_runtime.testing.fake_model import FakeModel, FakeModelScriptExhausted
-from psych_runtime_core.errors import ModelError
+from psych_runtime_core.errors import ModelError, ModelErrorKind
 from psych_runtime_core.ports.model import ModelCallContext, ModelRequest
 
 Script = Callable[[FakeModel], object]
@@ -20,6 +20,10 @@ def named(_request: ModelRequest, _where: ModelCallContext) -> str:
     return "from a function"
 
 
+def away(_request: ModelRequest, _where: ModelCallContext) -> str:
+    raise ModelError(ModelErrorKind.TRANSIENT, "it is away")
+
+
 ALONE: dict[str, tuple[Script, list[Played]]] = {
     "answers": (lambda m: m.turn("a").turn("b"), [(1, 0, "a"), (2, 0, "b"), (3, 0, "call 3")]),
     "a failure behind the last answer": (
@@ -28,7 +32,7 @@ ALONE: dict[str, tuple[Script, list[Played]]] = {
     ),
     "failures alone": (
         lambda m: m.raises_transient().raises_transient(),
-        [(1, 0, "transient"), (1, 1, "transient"), (1, 2, "call 3")],
+        [(1, 0, "transient"), (1, 1, "transient")],
     ),
     "failures of two turns": (
         lambda m: m.raises_transient().turn("a").rejects_auth().overflows(),
@@ -37,6 +41,10 @@ ALONE: dict[str, tuple[Script, list[Played]]] = {
     "a function before a failure": (
         lambda m: m.turn(named).raises_transient(),
         [(1, 0, "from a function"), (2, 0, "transient"), (2, 1, "call 3")],
+    ),
+    "a function that fails": (
+        lambda m: m.turn(away).turn("a"),
+        [(1, 0, "transient"), (1, 1, "a")],
     ),
     "a failure between answers": (
         lambda m: m.turn("a").raises_transient().turn("b"),
@@ -50,6 +58,12 @@ ALONE: dict[str, tuple[Script, list[Played]]] = {
 FALLBACKS: dict[str, tuple[Script, list[Played]]] = {
     "asked in the first turn": (lambda m: m.turn("a"), [(1, 1, "a")]),
     "asked in a later turn": (lambda m: m.turn("a"), [(3, 1, "a")]),
+    "a function, in the first turn": (lambda m: m.turn(named), [(1, 1, "from a function")]),
+    "a function, in a later turn": (lambda m: m.turn(named), [(2, 1, "from a function")]),
+    "that fails as often as the first model": (
+        lambda m: m.raises_transient(),
+        [(1, 1, "transient")],
+    ),
     "asked after more failures than it has": (lambda m: m.turn("a").raises_transient(), [(2, 2, "a")]),
     "asked after more answers than it has": (lambda m: m.turn("a").raises_transient(), [(3, 1, "a")]),
     "of a model that never answers": (
@@ -105,21 +119,3 @@ async def test_per_lane_a_lane_goes_on_where_another_process_left_it(
     assert await text(model, context(turn=turn, failures=failures)) == said
     assert await text(model, context(turn=turn, failures=failures)) == said
     assert await text(model, context("another run")) == "first"
-
-
-async def test_a_lane_that_another_process_played_to_its_end_plays_no_more() -> None:
-    model = FakeModel(play="per_lane").turn("only")
-    with pytest.raises(FakeModelScriptExhausted, match="call 2, and 1 entries"):
-        await events(model, context(turn=2))
-
-
-async def test_failures_of_one_model_pass_over_no_answer_of_the_next_one() -> None:
-    model = FakeModel(play="per_lane")
-    model.when(model="backup").turn("from the backup").turn("again")
-    assert await text(model, context(failures=2), request("backup")) == "from the backup"
-
-
-@pytest.mark.parametrize("turn", [1, 2])
-async def test_a_fallback_that_nobody_has_asked_begins_with_its_first_answer(turn: int) -> None:
-    backup = FakeModel(play="per_lane").turn(lambda _request, _where: "from the backup")
-    assert await text(backup, context(turn=turn, failures=1)) == "from the backup"

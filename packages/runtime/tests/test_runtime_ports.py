@@ -51,8 +51,7 @@ class Unread(Unnamed):
 
 
 async def test_blobs_are_by_default_the_stores_own_sealed_as_its_logs_are() -> None:
-    plain, sealed = InMemoryStore(), InMemoryStore(codec=SealingCodec())
-    assert Runtime(**ports(store=plain)).blobs is plain.blobs
+    sealed = InMemoryStore(codec=SealingCodec())
     blobs, key = (
         Runtime(**ports(store=sealed)).blobs,
         blob_key(Scope(tenant="acme"), RunId("run_1"), "call_1.1"),

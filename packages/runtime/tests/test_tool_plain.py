@@ -137,14 +137,7 @@ def test_a_scalar_of_somebodys_own_is_what_it_holds(value: object, plain: object
     assert thaw(converted.value) == plain
 
 
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        pytest.param(Boastful(10**4_300), "more than 4,300 digits", id="an endless number"),
-        pytest.param({Endless("a"): 1, "a": 2}, "two keys that are both 'a'", id="twin keys"),
-    ],
-)
-def test_what_it_says_of_itself_lets_nothing_through(value: object, said: str) -> None:
-    problem = convert(value)
+def test_two_keys_that_hold_the_same_are_twins_whatever_they_say() -> None:
+    problem = convert({Endless("a"): 1, "a": 2})
     assert isinstance(problem, Problem)
-    assert said in problem.message
+    assert "two keys that are both 'a'" in problem.message

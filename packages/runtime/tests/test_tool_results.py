@@ -317,10 +317,6 @@ def test_what_has_no_json_form_is_named_with_its_place(make: Callable[[], Any], 
     assert "The tool did run" in problem.message
 
 
-def test_a_value_may_be_as_deep_as_a_record_holds() -> None:
-    assert isinstance(convert(deep(MAX_DEPTH)), Converted)
-
-
 def test_a_result_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(convert_module, "MAX_ENCODED_BYTES", 10)
     assert isinstance(convert("x" * 8), Converted)

@@ -21,7 +21,7 @@ from psych_runtime_core.ports.blob import BlobStore
 from psych_runtime_core.ports.model import ModelClient
 from psych_runtime_core.ports.policy import AllowAll, Policy
 from psych_runtime_core.ports.prices import CostPolicy, PriceResolver
-from psych_runtime_core.ports.sealed_blobs import blobs_beside
+from psych_runtime_core.ports.sealed_blobs import codec_blobs_of
 from psych_runtime_core.ports.secrets import SecretResolver
 from psych_runtime_core.ports.store import Store
 from psych_runtime_core.spec.validate.context import ValidationContext
@@ -64,7 +64,7 @@ class Runtime:
     def __post_init__(self) -> None:
         _check_ports(self)
         if self.blobs is None:
-            object.__setattr__(self, "blobs", blobs_beside(self.store))
+            object.__setattr__(self, "blobs", codec_blobs_of(self.store))
         if self.clock is not None and self.clock is not self.store.clock:
             raise ValueError("clock is not the store's; leave it out, or give the store that clock")
         if self.tool_threads < 1 or self.blob_offload_bytes < 1:

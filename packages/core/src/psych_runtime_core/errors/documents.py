@@ -55,9 +55,9 @@ class NotJson(PsychError, ValueError):
         self.reason, self.code, self.loc = reason, code, loc
         super().__init__(f"{pointer(loc) or '/'}: {reason}")
 
-    def below(self, token: str | int) -> NotJson:
-        """This error as the container sees it that holds the value at `token`."""
-        return NotJson(self.reason, self.code, (token, *self.loc))
+    def below(self, *tokens: str | int) -> NotJson:
+        """This error as the container sees it in which `tokens` lead to the value."""
+        return NotJson(self.reason, self.code, (*tokens, *self.loc))
 
 
 class BadSchema(PsychError, ValueError):

@@ -158,14 +158,16 @@ class SealedBlobs:
         return b"".join(frames)[start - first * FRAME_BYTES : end - first * FRAME_BYTES]
 
 
-def blobs_beside(store: Store) -> BlobStore | None:
+def codec_blobs_of(store: Store) -> BlobStore | None:
     """The blobs beside the Runs of a store, sealed where its logs are; None of one that keeps none."""
     blobs = blobs_of(store)
+    # A codec that builds on it may seal.
     if blobs is None or type(store.codec) is PlainCodec:
         return blobs
     return SealedBlobs(blobs, store.codec)
 
 
 def as_stored(blobs: BlobStore) -> BlobStore:
-    """The same blobs as they lie there, sealed ones sealed."""
-    return as_stored(blobs.behind) if isinstance(blobs, SealedBlobs) else blobs
+    """The same blobs as they lie there, sealed ones sealed, also behind wrappers that show what they wrap."""
+    behind: BlobStore | None = getattr(blobs, "behind", None)
+    return blobs if behind is None else as_stored(behind)

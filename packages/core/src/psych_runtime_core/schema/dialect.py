@@ -7,7 +7,7 @@ from json import loads
 # One character, by the halves that JSON spells it in.
 _PAIR = r"\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}"
 # The end of a name is looked for no further than to the next escape: very many may be without one.
-_ESCAPE = rf"{_PAIR}|\\(?:[pP]\{{[^}}\\]*+\}}|u[0-9A-Fa-f]{{4}}|x[0-9A-Fa-f]{{2}}|c[A-Za-z]|.)"
+_ESCAPE = rf"{_PAIR}|\\(?:[pPu]\{{[^}}\\]*+\}}|u[0-9A-Fa-f]{{4}}|x[0-9A-Fa-f]{{2}}|c[A-Za-z]|.)"
 _ATOM = rf"(?:{_ESCAPE}|[^\]\\])"
 # A class without an end is as it is, and so is all behind it: it is looked for once.
 _CLASS = rf"\[(?P<not>\^?)(?P<class>{_ATOM}*+)\]|\[.*+"

@@ -39,7 +39,7 @@ class BlobsTold:
 async def put_blobs(blobs: BlobStore, file: KeptFile, header: RunHeader) -> None:
     """Store the blobs of a Run, before the records that name them; a repeat replaces what a crash left.
 
-    One that comes sealed is not sealed once more.
+    One that comes sealed is put behind what would seal it once more.
     """
     pieces = (item async for item in file.items() if isinstance(item, BlobPiece))
     first = await anext(pieces, None)

@@ -136,9 +136,9 @@ class _Coming:
         try:
             await self._admit(write)
         except IdempotencyConflict:
-            await self._take_back()
+            await self._match_blobs()
             raise
-        await self._put_what_went()
+        await self._match_blobs()
 
     async def _admit(self, write: Admit) -> None:
         header = write.header
@@ -155,21 +155,30 @@ class _Coming:
         if self.blobs is not None:
             await put_blobs(self.blobs, self.file, self.found.header)
 
-    async def _put_what_went(self) -> None:
-        """Store anew the blobs that a purge took before this Run stood here, from another import of it."""
-        names, header = self.found.blobs.names, self.found.header
-        if self.blobs is not None and not await all_stand(self.blobs, names, header):
-            await self._put_blobs()
-            await self._take_back()
+    async def _match_blobs(self) -> None:
+        """Have all blobs stand if the Run does, and else none, whatever purges and imports did meanwhile.
 
-    async def _take_back(self) -> None:
-        """Leave no blobs of a Run that is not there."""
+        A purge that took the blobs before they came, and takes the Run once they did, leaves them.
+        """
         if self.blobs is None:
             return
+        names, header = self.found.blobs.names, self.found.header
+        while True:
+            if not await self._stands():
+                await take_back(self.blobs, names, header)
+                # Another import may have come since, and found all there.
+                if not await self._stands():
+                    return
+            if await all_stand(self.blobs, names, header):
+                return
+            await self._put_blobs()
+
+    async def _stands(self) -> bool:
         try:
             await self.store.get_run(self.found.header.run_id)
         except RunNotFound:
-            await take_back(self.blobs, self.found.blobs.names, self.found.header)
+            return False
+        return True
 
 
 async def _erase(store: Store, header: RunHeader) -> None:

@@ -8,9 +8,10 @@ from importlib import import_module
 from typing import Any, cast
 
 from psych_runtime.cli.exits import CommandError
+from psych_runtime.shapes import Shape, shape_fault
 from psych_runtime_core.records import ClosedCodec, Codec
 
-_METHODS = ("prepare", "seal", "open")
+_CODEC = Shape(("prepare", "seal", "open"), "name a Codec, or what gives one")
 
 
 def codec_named(name: str | None) -> Codec:
@@ -24,9 +25,10 @@ def codec_named(name: str | None) -> Codec:
     if not module or not attribute:
         raise _refused(name, "it is no MODULE:NAME")
     found = _found(name, module, attribute)
-    made: Any = found() if callable(found) and not _is_codec(found) else found
-    if not _is_codec(made):
-        raise _refused(name, f"what it names has not all of {', '.join(_METHODS)}")
+    # A class has its methods, too, and is none until it is called.
+    made: Any = found() if callable(found) and shape_fault(found, _CODEC) else found
+    if fault := shape_fault(made, _CODEC):
+        raise _refused(name, f"it names {fault}")
     return cast("Codec", made)
 
 
@@ -41,11 +43,6 @@ def _found(name: str, module: str, attribute: str) -> Any:
         raise _refused(name, f"there is no module {module}") from None
     except AttributeError:
         raise _refused(name, f"{module} has no {attribute}") from None
-
-
-def _is_codec(value: Any) -> bool:
-    """A class has its methods, too, and is none until it is called."""
-    return not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in _METHODS)
 
 
 def _refused(name: str, why: str) -> CommandError:

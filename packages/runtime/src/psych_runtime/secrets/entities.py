@@ -42,5 +42,5 @@ def read(entity: str) -> str:
 
 
 def ends_entity(text: str) -> bool:
-    """Whether there is an entity, of a name or a number, that ends with `text` and its semicolon."""
+    """Whether an entity, of a name or a number, ends with `text`, its semicolon included."""
     return _NUMBER.fullmatch(text) is not None or any(name.endswith(text) for name in html5)

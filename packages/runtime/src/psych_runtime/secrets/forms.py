@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self, TypeAlias
 
 from psych_runtime.secrets.entities import ENDS, ends_entity
-from psych_runtime.secrets.layers import innermost, joined, layers_of
+from psych_runtime.secrets.layers import Layer, innermost, joined, layers_of
 
 # What no usual spelling changes: such a secret stands in a text as it is.
 _UNCHANGED = re.compile(r"[0-9A-Za-z_.~-]*")
 
 # A spelling that begins before a secret may take its first characters in, and one that begins in its last
 # ones may end beyond it: whether they do depends on what happens to stand there.
-_ENTITY = re.compile(r"#?[0-9A-Za-z]{0,31};")
+_ENTITYS_END = re.compile(r"#?[0-9A-Za-z]{0,31};")
 _HEAD = re.compile(
     rf"""
-    (?:{ENDS})?
+    [\udc00-\udfff] | (?:{ENDS})?
     (?:\#?[uUxX]?\{{?(?:[01][0-9a-fA-F]{{5,7}} | [0-9a-fA-F]{{1,6}})?\}}?)?
-    (?:\\*[\x80-\xbf]){{0,8}} | [\udc00-\udfff]
+    (?:\\*[\x80-\xbf]){{0,8}}
     """,
     re.VERBOSE,
 )
@@ -46,10 +47,13 @@ _READ_ALIKE = {
 Alike: TypeAlias = tuple[tuple[str, str], ...]
 """Pairs of characters, of which the first is read as the second."""
 
+_Parts: TypeAlias = tuple[str | None, str, str | None]
+"""Head, core and tail."""
+
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One secret, and what is `shown` in its place. It stands where its core does, between head and tail.
+    """A secret, and what is `shown` in its place. It stands where its core does, between head and tail.
 
     These are None where nothing that stands around the secret can have been read together with it.
     """
@@ -65,12 +69,18 @@ class Form:
     """How many layers are taken off the secret itself."""
 
     @classmethod
-    def of(cls, secret: str, shown: str) -> Self:
-        """The form of `secret`. Its core is empty when nothing but backslashes is left of it."""
+    def all_of(cls, secret: str, shown: str) -> Iterator[Self]:
+        """The forms of `secret`: it is there where one of them is."""
         layers = layers_of(secret, len(secret))
         read = innermost(layers, secret)
+        for parts in ((None, read, None),) if _UNCHANGED.fullmatch(secret) else _parted(read):
+            yield cls._of(secret, shown, layers, parts)
+
+    @classmethod
+    def _of(cls, secret: str, shown: str, layers: Sequence[Layer], parts: _Parts) -> Self:
+        """One of them. Its core is empty when nothing but backslashes is left of it."""
+        read, (head, core, tail) = innermost(layers, secret), parts
         alike = tuple(pair for own, pair in _READ_ALIKE.items() if own in read)
-        head, core, tail = (None, read, None) if _UNCHANGED.fullmatch(secret) else _parted(read)
         return cls(
             shown=shown,
             raw=small(secret),
@@ -110,16 +120,21 @@ def small(text: str) -> str:
     return text.lower() if text.isascii() else text.replace("İ", "i").replace("Σ", "σ").lower()
 
 
-def _parted(read: str) -> tuple[str | None, str, str | None]:
+def _parted(read: str) -> Iterator[_Parts]:
     bare = [at for at, char in enumerate(read) if char != "\\"]
     if not bare:
-        return None, "", None
+        yield None, "", None
+        return
     # Backslashes that stand before what is escaped may be those of its own escape.
     head = min(max(bare[0], _end_of_head(read)), bare[-1])
-    if _TAIL.match(read, head):
-        # All that is left may be taken in from behind, so that it is to be found by what stands before.
-        firm = [at for at in bare if at < head][-_LEAST:]
-        head = firm[0] if firm else head
+    yield _parted_at(head, read, bare)
+    firm = [at for at in bare if at < head][-_LEAST:]
+    if firm and _TAIL.match(read, head):
+        # All of that core may be taken in from behind, so it is looked for by what stands before it, too.
+        yield _parted_at(firm[0], read, bare)
+
+
+def _parted_at(head: int, read: str, bare: Sequence[int]) -> _Parts:
     least = min(_LEAST, (len(bare) + 1) // 2)
     after = max(bare[least - 1], next(at for at in bare if at >= head)) + 1
     ends = _TAIL.search(read, after)
@@ -129,9 +144,10 @@ def _parted(read: str) -> tuple[str | None, str, str | None]:
 
 
 def _end_of_head(read: str) -> int:
-    entity = _ENTITY.match(read)
-    begins = _HEAD.match(read, entity.end() if entity and ends_entity(entity[0]) else 0)
-    return begins.end() if begins else 0
+    entity = _ENTITYS_END.match(read)
+    behind = entity.end() if entity and ends_entity(entity[0]) else 0
+    head = _HEAD.match(read, behind)
+    return head.end() if head else behind
 
 
 def is_plain(char: str) -> bool:

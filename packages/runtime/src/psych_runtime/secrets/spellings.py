@@ -31,7 +31,7 @@ class Spellings:
 
     def __init__(self, shown: Mapping[str, str]) -> None:
         """`shown` by secret; an empty one is none."""
-        self._forms = [Form.of(secret, shown[secret]) for secret in shown if secret]
+        self._forms = [each for secret in shown if secret for each in Form.all_of(secret, shown[secret])]
         self._shortest = min((len(form.raw) for form in self._forms), default=0)
         # Where a secret has spellings of its own, these are read too.
         self._layers = _LAYERS + max((form.own for form in self._forms), default=0)

@@ -270,10 +270,13 @@ def _spent(entries: Sequence[ScriptEntry], call: ReceivedCall) -> int:
 
 
 def _are_all(entries: Sequence[ScriptEntry], call: ReceivedCall) -> bool:
-    """Whether the answers and failures before `call` are those of the entries, with none of another model."""
+    """Whether the answers and failures before `call` are those of the entries, with none of another model.
+
+    Failures alone are as likely another's, and do no harm where they come twice.
+    """
     fails = [entry.surely_fails(call) for entry in entries]
     answers, failures = call.context.turn - 1, call.context.failures
-    return fails.count(False) == answers and fails[-failures:] == [True] * failures
+    return 0 < answers == fails.count(False) and fails[-failures:] == [True] * failures
 
 
 def _truncated() -> ModelError:

@@ -41,7 +41,7 @@ class Plain:
         try:
             return self._read(value, depth)
         except NotJson as refused:
-            raise NotJson(refused.reason, refused.code, (*at, *refused.loc)) from None
+            raise refused.below(*at) from None
         except BaseException as error:
             # Asking for its class, reading a field, iterating, serialising and `str()` may run the
             # consumer's own code.

@@ -23,8 +23,11 @@ class OtherTops(Runs):
         return matching
 
     def top_over(self, header: RunHeader) -> RunHeader:
+        return top_of(self.tree_over(header))
+
+    def tree_over(self, header: RunHeader) -> Iterable[RunHeader]:
         members = self._shelves.on("root_run_id", header.root_run_id)
-        return top_of(each for each in members if tree_of(each) == tree_of(header))
+        return (each for each in members if tree_of(each) == tree_of(header))
 
 
 class RootsAlone(OtherTops):
@@ -51,14 +54,26 @@ class EachStandsForItsTree(OtherTops):
 class RootThatCameLaterIsPassedOver(OtherTops):
     def tops(self, matching: Iterable[RunHeader]) -> Iterable[RunHeader]:
         for each in matching:
-            below = self._shelves.on("parent_run_id", each.root_run_id)
-            first = min((child.run_id for child in below), default=each.run_id)
-            if each.run_id in {each.root_run_id, first}:
+            below = (one for one in self.tree_over(each) if one.run_id != one.root_run_id)
+            first = min(below, key=lambda child: (child.created_at, child.run_id), default=each)
+            if each is first or each.run_id == each.root_run_id:
                 yield self.top_over(each)
+
+
+class NearestStandsForItsTree(OtherTops):
+    def tops(self, matching: Iterable[RunHeader]) -> Iterable[RunHeader]:
+        return (self.top_over(each) for each in matching if each is self._nearest(each))
+
+    def _nearest(self, header: RunHeader) -> RunHeader:
+        return min(
+            self.tree_over(header),
+            key=lambda each: (each.run_id != each.root_run_id, each.delegation_depth, each.run_id),
+        )
 
 
 ALONE = "test_a_child_without_its_root_is_purged_by_whatever_means_it"
 FIRST = "test_the_oldest_and_of_such_the_first_by_id_stands_for_the_tree"
+DEEP = "test_what_stands_for_a_tree_goes_last_however_deep_it_was"
 LATER = "test_a_root_that_comes_later_takes_its_place"
 NO_ROOT = "test_what_only_has_the_id_of_its_root_is_none"
 # In every sequence a Run stands under one that is there.
@@ -69,9 +84,10 @@ ROOTLESS = (
         ALONE,
         r"\[\] == \['b'\]",
         None,
-        (FIRST, NO_ROOT),
+        (FIRST, DEEP, NO_ROOT),
     ),
-    Mutant("any child stands for its tree", over(EachStandsForItsTree), FIRST, r"== \(\)", None),
+    Mutant("any child stands for its tree", over(EachStandsForItsTree), FIRST, r"== \(\)", None, (DEEP,)),
+    Mutant("the nearest child stands for its tree", over(NearestStandsForItsTree), DEEP, r"== \(\)", None),
     Mutant(
         "a root that came later is passed over", over(RootThatCameLaterIsPassedOver), LATER, r"== \(\)", None
     ),

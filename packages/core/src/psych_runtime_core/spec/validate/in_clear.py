@@ -15,15 +15,15 @@ from psych_runtime_core.spec.templates import url_template
 from psych_runtime_core.spec.validate.context import ValidationContext
 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+# What a key is of that opens something; others sort, cache or choose.
+_OPENING = (
+    *("access", "account", "api", "application", "auth", "encryption", "master", "private", "secret"),
+    *("signing", "subscription"),
+)
 # What the name of a secret ends with.
 _SECRETS = (
     *("authorization", "cookie", "credentials", "jwt", "passphrase", "passwd", "password", "pwd"),
-    *("secret", "sig"),
-)
-# What a key is of that opens something; others sort, cache or choose.
-_OPENING = frozenset(
-    {"access", "account", "api", "application", "auth", "encryption", "master", "private", "secret"}
-    | {"signing", "subscription"}
+    *("secret", "sig", *(f"{what}key" for what in _OPENING)),
 )
 # What a token is of that is a piece of text, or a place in a list of results.
 _READ = frozenset(
@@ -68,11 +68,10 @@ def _looks_like_a_secret(name: str, value: Json) -> bool:
 
 
 def _names_a_secret(name: str) -> bool:
-    """By its last parts, however they are joined."""
-    parts: list[str] = ["", "", *_PART.findall(name)]
-    before, last = (part.lower() for part in parts[-2:])
-    if last.endswith("key"):
-        return (last.removesuffix("key") or before) in _OPENING
-    if last.endswith("token"):
+    """By its letters, however they are joined; a token by the part of the name before it."""
+    parts: list[str] = ["", "", *(part.lower() for part in _PART.findall(name))]
+    before, last = parts[-2:]
+    bare = "".join(parts)
+    if bare.endswith("token"):
         return (last.removesuffix("token") or before) not in _READ
-    return last.endswith(_SECRETS)
+    return bare.endswith(_SECRETS)
