@@ -9,22 +9,29 @@ from typing import Any, TypeVar
 
 import pytest
 
+from packages.core.tests.codecs import SealingCodec
 from packages.runtime.tests.api_scenes import ACME, RUN, STORES, VERSION, opened
 from packages.runtime.tests.export_scenes import all_of, kept, whole, with_blobs
 from psych_runtime import (
     BlobKey,
+    BlobMetadata,
     IdempotencyConflict,
     InMemoryStore,
+    LogConflict,
     RunHeader,
     RunId,
     RunNotFound,
     RunQuery,
+    SealedBlobs,
     Store,
+    StoreError,
     export_run,
     import_run,
     purge,
+    redacted,
 )
 from psych_runtime.testing import LogBuilder, StoreProxy
+from psych_runtime_core.ports.sealed_blobs import SEALED_TYPE
 from psych_runtime_memory.blobs import InMemoryBlobStore
 
 T = TypeVar("T")
@@ -133,11 +140,11 @@ async def test_another_import_that_was_purged_meanwhile_takes_no_blobs_with_it(
 
 async def test_a_run_that_is_purged_as_soon_as_it_came_leaves_no_blobs() -> None:
     class Looked(InMemoryBlobStore):
-        """Whose Run is purged when somebody looks whether all its blobs are there."""
+        """Whose Run is purged whenever somebody looks for a blob."""
 
-        async def list(self, *place: Any, **page: Any) -> Any:
+        async def head(self, key: BlobKey) -> BlobMetadata | None:
             await purge(store, query=RunQuery(tenant="acme"), blobs=self)
-            return await super().list(*place, **page)
+            return await super().head(key)
 
     store, blobs = InMemoryStore(), Looked()
     assert await import_run(store, await with_key_and_blobs(), blobs=blobs) == RUN
@@ -163,19 +170,18 @@ class Brought(StoreProxy):
 
 async def test_what_an_import_of_a_purged_run_takes_back_another_has_not_lost() -> None:
     class Looked(InMemoryBlobStore):
-        """Whose Run is purged when somebody first looks whether all its blobs are there."""
+        """Whose Run is purged, once, when somebody looks for a blob of it."""
 
-        async def list(self, *place: Any, **page: Any) -> Any:
-            if not looks:
-                await purge(store, query=RunQuery(tenant="acme"), blobs=self)
+        async def head(self, key: BlobKey) -> BlobMetadata | None:
+            if not purged and await purge(store, query=RunQuery(tenant="acme"), blobs=self):
+                purged.append(key)
                 store.is_due = True
-            looks.append(True)
-            return await super().list(*place, **page)
+            return await super().head(key)
 
-    exported, blobs, looks = await with_key_and_blobs(), Looked(), list[bool]()
+    exported, blobs, purged = await with_key_and_blobs(), Looked(), list[BlobKey]()
     store = Brought(exported, blobs)
     assert await import_run(store, exported, blobs=blobs) == RUN
-    assert await what_is_left(store, blobs) == (1, 2)
+    assert (len(purged), await what_is_left(store, blobs)) == (1, (1, 2))
 
 
 async def test_what_a_refused_import_takes_back_another_has_not_lost() -> None:
@@ -189,6 +195,66 @@ async def test_what_a_refused_import_takes_back_another_has_not_lost() -> None:
     with pytest.raises(IdempotencyConflict):
         await import_run(store, exported, blobs=blobs)
     assert await what_is_left(store, blobs) == (1, 2)
+
+
+@pytest.mark.parametrize("first_is", ["whole", "redacted"])
+async def test_of_two_logs_of_a_run_only_the_one_that_stands_has_blobs(first_is: str) -> None:
+    whole_file = await with_key_and_blobs(None)
+    redacted_file = await all_of(redacted(whole_file))
+    mine, theirs = (whole_file, redacted_file) if first_is == "redacted" else (redacted_file, whole_file)
+    blobs, alone = InMemoryBlobStore(), InMemoryBlobStore()
+    await import_run(InMemoryStore(), theirs, blobs=alone)
+    store = Beside("put_version", 1, partial(import_run, lines=theirs, blobs=blobs))
+    with pytest.raises(LogConflict):
+        await import_run(store, mine, blobs=blobs)
+    assert await contents(blobs) == await contents(alone)
+
+
+async def contents(blobs: InMemoryBlobStore) -> dict[BlobKey, bytes]:
+    return {key: await blobs.get(key) for key, _ in (await blobs.list(None)).items}
+
+
+async def test_what_stands_in_the_place_of_a_blob_is_replaced_by_who_stored_the_run_alone() -> None:
+    class Away(StoreProxy):
+        async def admit(self, *_: Any) -> Any:
+            raise StoreError("away for good")
+
+    exported, blobs, alone = await with_key_and_blobs(), InMemoryBlobStore(), InMemoryBlobStore()
+    await import_run(InMemoryStore(), exported, blobs=alone)
+    first, second = await contents(alone)
+    await blobs.put(first, b"another", content_type="text/plain")
+    with pytest.raises(StoreError, match="away for good"):
+        await import_run(Away(InMemoryStore()), exported, blobs=blobs)
+    assert await contents(blobs) == {**await contents(alone), first: b"another"}
+    await blobs.delete(second)
+    await import_run(InMemoryStore(), exported, blobs=blobs)
+    assert await contents(blobs) == await contents(alone)
+
+
+async def test_a_damaged_blob_in_its_place_is_replaced() -> None:
+    exported, inner = await with_key_and_blobs(), InMemoryBlobStore()
+    await inner.put(BlobKey("acme", RUN, "call_0.1"), b"no seal", content_type=SEALED_TYPE)
+    blobs = SealedBlobs(inner, SealingCodec())
+    await import_run(InMemoryStore(), exported, blobs=blobs)
+    assert await blobs.get(BlobKey("acme", RUN, "call_0.1")) == bytes(range(5))
+
+
+async def test_blobs_that_do_not_stay_are_not_put_for_ever() -> None:
+    class Forgetful(InMemoryBlobStore):
+        puts = 0
+
+        async def put(self, key: BlobKey, content: Any, **told: Any) -> BlobMetadata:
+            self.puts += 1
+            return await super().put(
+                BlobKey(key.tenant, RunId("run_elsewhere"), key.call_id), content, **told
+            )
+
+    blobs = Forgetful()
+    with pytest.raises(
+        StoreError, match="the blobs of run_test do not stay as they were put; import it again"
+    ):
+        await import_run(InMemoryStore(), await with_key_and_blobs(), blobs=blobs)
+    assert 2 < blobs.puts < 50
 
 
 @pytest.mark.parametrize("key", [None, "order-1"])

@@ -168,6 +168,5 @@ def codec_blobs_of(store: Store) -> BlobStore | None:
 
 
 def as_stored(blobs: BlobStore) -> BlobStore:
-    """The same blobs as they lie there, sealed ones sealed, also behind wrappers that show what they wrap."""
-    behind: BlobStore | None = getattr(blobs, "behind", None)
-    return blobs if behind is None else as_stored(behind)
+    """The same blobs as they lie there, sealed ones sealed. What wraps `SealedBlobs` gives what it gives."""
+    return as_stored(blobs.behind) if isinstance(blobs, SealedBlobs) else blobs

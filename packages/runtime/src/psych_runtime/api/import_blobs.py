@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+import hashlib
+from collections.abc import AsyncIterator, Collection
+from dataclasses import dataclass
+from typing import Any
 
 from psych_runtime.api.export_file import BlobPiece
 from psych_runtime.api.export_spool import KeptFile
+from psych_runtime_core.errors import BlobCorrupt
 from psych_runtime_core.ports.blob import BlobKey, BlobStore, check_blob_size
-from psych_runtime_core.ports.queries import pages
 from psych_runtime_core.ports.runs import RunHeader
 from psych_runtime_core.ports.sealed_blobs import SEALED_TYPE, as_stored
 
@@ -16,57 +19,82 @@ class BlobsTold:
     """The blobs that a file has told of so far: each whole, and under a key that a blob may have."""
 
     def __init__(self) -> None:
-        self.names = set[str]()
+        self.types: dict[str, str] = {}
+        self._digests: dict[str, Any] = {}
         self._name: str | None = None
         self._size = 0
 
     def take(self, piece: BlobPiece, header: RunHeader) -> None:
         """The next piece. Raises `ValueError` for one that belongs elsewhere."""
         if piece.call_id != self._name:
-            self._begin(_key(piece.call_id, header).call_id)
+            self._begin(_key(piece.call_id, header).call_id, piece.content_type)
         if piece.offset != self._size:
             raise ValueError(f"the blob {piece.call_id} has no byte {self._size}")
         self._size += len(piece.data)
         check_blob_size(self._size)
+        self._digests[piece.call_id].update(piece.data)
 
-    def _begin(self, name: str) -> None:
-        if name in self.names:
+    def sha256_of(self, name: str) -> str:
+        """64 hex digits of its content."""
+        digest: str = self._digests[name].hexdigest()
+        return digest
+
+    def _begin(self, name: str, content_type: str) -> None:
+        if name in self.types:
             raise ValueError(f"the blob {name} comes twice")
-        self.names.add(name)
+        self.types[name], self._digests[name] = content_type, hashlib.sha256()
         self._name, self._size = name, 0
 
 
-async def put_blobs(blobs: BlobStore, file: KeptFile, header: RunHeader) -> None:
-    """Store the blobs of a Run, before the records that name them; a repeat replaces what a crash left.
+@dataclass(frozen=True)
+class BlobsOfFile:
+    """The blobs of a Run that comes from a file, and where they are kept."""
 
-    One that comes sealed is put behind what would seal it once more.
-    """
-    pieces = (item async for item in file.items() if isinstance(item, BlobPiece))
-    first = await anext(pieces, None)
-    while first is not None:
-        blob = _Blob(first, pieces)
-        kept = as_stored(blobs) if first.content_type == SEALED_TYPE else blobs
-        await kept.put(
-            _key(first.call_id, header),
-            blob.content(),
-            content_type=first.content_type,
-            metadata=first.metadata,
-        )
-        first = blob.next
+    blobs: BlobStore
+    file: KeptFile
+    header: RunHeader
+    told: BlobsTold
 
+    async def absent(self) -> frozenset[str]:
+        """Those of which none is there."""
+        return frozenset([name for name in self.told.types if await self._sha256(name) is None])
 
-async def all_stand(blobs: BlobStore, names: Iterable[str], header: RunHeader) -> bool:
-    """Whether no blob of these is missing."""
-    there, kept = set[str](), as_stored(blobs)
-    async for page in pages(lambda cursor: kept.list(header.scope.tenant, header.run_id, cursor=cursor)):
-        there |= {key.call_id for key, _ in page.items}
-    return there.issuperset(names)
+    async def others(self) -> frozenset[str]:
+        """Those that are not there as the file has them."""
+        told = self.told
+        return frozenset([name for name in told.types if await self._sha256(name) != told.sha256_of(name)])
 
+    async def put(self, names: Collection[str]) -> None:
+        """Store these, or replace what stands there."""
+        pieces = (item async for item in self.file.items() if isinstance(item, BlobPiece))
+        first = await anext(pieces, None) if names else None
+        while first is not None:
+            blob, name = _Blob(first, pieces), first.call_id
+            if name in names:
+                await self._kept(name).put(
+                    _key(name, self.header),
+                    blob.content(),
+                    content_type=first.content_type,
+                    metadata=first.metadata,
+                )
+            first = await blob.after()
 
-async def take_back(blobs: BlobStore, names: Iterable[str], header: RunHeader) -> None:
-    """Remove blobs that were stored for a Run that does not come."""
-    for name in names:
-        await blobs.delete(_key(name, header))
+    async def take_back(self) -> None:
+        """Remove them."""
+        for name in self.told.types:
+            await self.blobs.delete(_key(name, self.header))
+
+    async def _sha256(self, name: str) -> str | None:
+        """Of what is there; empty where that is damaged, None where nothing is."""
+        try:
+            known = await self._kept(name).head(_key(name, self.header))
+        except BlobCorrupt:
+            return ""
+        return None if known is None else known.sha256
+
+    def _kept(self, name: str) -> BlobStore:
+        """What comes sealed is put behind what would seal it once more."""
+        return as_stored(self.blobs) if self.told.types[name] == SEALED_TYPE else self.blobs
 
 
 class _Blob:
@@ -75,6 +103,12 @@ class _Blob:
     def __init__(self, first: BlobPiece, pieces: AsyncIterator[BlobPiece]) -> None:
         self.next: BlobPiece | None = first
         self._call_id, self._pieces = first.call_id, pieces
+
+    async def after(self) -> BlobPiece | None:
+        """The first piece of the next one, whatever was read of this."""
+        async for _ in self.content():
+            pass
+        return self.next
 
     async def content(self) -> AsyncIterator[bytes]:
         while self.next is not None and self.next.call_id == self._call_id:

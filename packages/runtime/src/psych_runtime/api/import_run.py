@@ -11,10 +11,16 @@ from psych_runtime.api.arguments import blob_store
 from psych_runtime.api.export_file import BlobPiece, Item
 from psych_runtime.api.export_spool import KeptFile, Lines, broken, kept
 from psych_runtime.api.external import until_known
-from psych_runtime.api.import_blobs import BlobsTold, all_stand, put_blobs, take_back
+from psych_runtime.api.import_blobs import BlobsOfFile, BlobsTold
 from psych_runtime.api.import_checks import admission, refuse_wrong_place
 from psych_runtime.pace import beside
-from psych_runtime_core.errors import CorruptionReason, IdempotencyConflict, LogConflict, RunNotFound
+from psych_runtime_core.errors import (
+    CorruptionReason,
+    IdempotencyConflict,
+    LogConflict,
+    RunNotFound,
+    StoreError,
+)
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.blob import BlobStore
 from psych_runtime_core.ports.queries import RunQuery
@@ -24,6 +30,9 @@ from psych_runtime_core.ports.writes import Admit
 from psych_runtime_core.records import Entry
 from psych_runtime_core.scope import Scope
 from psych_runtime_core.version import Version
+
+# So often blobs are put that others take, or that a store does not give back.
+ROUNDS = 8
 
 
 async def import_run(
@@ -46,12 +55,13 @@ async def import_run(
         found = await _read(file)
         allow_admission(store, found.header, held)
         write = await beside(partial(admission, found.header, found.versions, found.entries))
-        if found.blobs.names and blobs is None:
+        if found.blobs.types and blobs is None:
             raise ValueError("this Run has blobs; give blobs= to store them in")
         if not await _is_there(store, found.header, held):
             await _refuse_taken_key(store, found.header)
             await refuse_wrong_place(store, found.header)
-            await _Coming(store, blobs, file, found, held).come(write)
+            coming = None if blobs is None else BlobsOfFile(blobs, file, found.header, found.blobs)
+            await _Coming(store, coming, found, held).come(write)
         if found.header.erased:
             await _erase(store, found.header)
     return found.header.run_id
@@ -123,20 +133,20 @@ class _Coming:
     """A Run that is not there comes: its blobs, its Versions, and then its log."""
 
     store: Store
-    blobs: BlobStore | None
-    file: KeptFile
+    blobs: BlobsOfFile | None
     found: _Found
     held: Scope | None
 
     async def come(self, write: Admit) -> None:
-        """Store the Run. Raises `IdempotencyConflict`."""
-        await self._put_blobs()
+        """Store the Run. Raises `IdempotencyConflict`, and `LogConflict` where another came first."""
+        await self._put_absent()
         for version in self.found.versions:
             await until_known(self.store, partial(self.store.put_version, version))
         try:
             await self._admit(write)
         except IdempotencyConflict:
-            await self._match_blobs()
+            with suppress(LogConflict):
+                await self._match_blobs()
             raise
         await self._match_blobs()
 
@@ -145,40 +155,42 @@ class _Coming:
         stood = await until_known(self.store, lambda: self.store.admit(header, write.entries))
         if stood != header.run_id and header.idempotency_key is not None:
             raise IdempotencyConflict(header.idempotency_key, stood, "log")
-        if not await _is_there(self.store, header, self.held):
+        if not await self._stands():
             # It was purged: long ago, or right now, and its blobs with it.
-            await self._put_blobs()
+            await self._put_absent()
             nameless = header.model_copy(update={"idempotency_key": None})
             await until_known(self.store, lambda: self.store.admit(nameless, write.entries))
 
-    async def _put_blobs(self) -> None:
+    async def _put_absent(self) -> None:
+        # What stands there may be of another log of this id, whose import is further.
         if self.blobs is not None:
-            await put_blobs(self.blobs, self.file, self.found.header)
+            await self.blobs.put(await self.blobs.absent())
 
     async def _match_blobs(self) -> None:
         """Have all blobs stand if the Run does, and else none, whatever purges and imports did meanwhile.
 
-        A purge that took the blobs before they came, and takes the Run once they did, leaves them.
+        A purge that took the blobs before they came, and takes the Run once they did, leaves them. Raises
+        `LogConflict` where another log of this id stands, whose blobs they are.
         """
         if self.blobs is None:
             return
-        names, header = self.found.blobs.names, self.found.header
-        while True:
-            if not await self._stands():
-                await take_back(self.blobs, names, header)
-                # Another import may have come since, and found all there.
-                if not await self._stands():
+        for _ in range(ROUNDS):
+            others = await self.blobs.others()
+            if await self._stands():
+                if not others:
                     return
-            if await all_stand(self.blobs, names, header):
+                await self.blobs.put(others)
+                continue
+            await self.blobs.take_back()
+            # Another import may have come since, and found all there.
+            if not await self._stands():
                 return
-            await self._put_blobs()
+        raise StoreError(
+            f"the blobs of {self.found.header.run_id} do not stay as they were put; import it again"
+        )
 
     async def _stands(self) -> bool:
-        try:
-            await self.store.get_run(self.found.header.run_id)
-        except RunNotFound:
-            return False
-        return True
+        return await _is_there(self.store, self.found.header, self.held)
 
 
 async def _erase(store: Store, header: RunHeader) -> None:
