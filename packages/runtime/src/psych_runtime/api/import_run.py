@@ -48,7 +48,8 @@ async def import_run(
     Raises `CorruptLog` for a file that was cut or edited, whose log does not fold or whose header says
     otherwise, `LogConflict` where another log of this id is stored, `RecordTooNew` and `SpecValidationError`
     for a file of a newer release, `IdempotencyConflict` where its key is another Run's, `AccessDenied` for a
-    Run of another tenant, or under or after one, and `ValueError` where it has blobs and none are given.
+    Run of another tenant, or under or after one, `ValueError` where it has blobs and none are given, and
+    `StoreError` where its blobs do not stay as they were put.
     """
     held, blobs = scope_of(store, scope), blob_store(blobs)
     async with kept(lines) as file:
