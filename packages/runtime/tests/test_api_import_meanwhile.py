@@ -251,7 +251,7 @@ async def test_blobs_that_do_not_stay_are_not_put_for_ever() -> None:
 
     blobs = Forgetful()
     with pytest.raises(
-        StoreError, match="the blobs of run_test do not stay as they were put; import it again"
+        StoreError, match="the blobs of run_test do not stay as they were put; purge it and import it again"
     ):
         await import_run(InMemoryStore(), await with_key_and_blobs(), blobs=blobs)
     assert 2 < blobs.puts < 50

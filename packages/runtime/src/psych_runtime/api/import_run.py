@@ -187,7 +187,7 @@ class _Coming:
             if not await self._stands():
                 return
         raise StoreError(
-            f"the blobs of {self.found.header.run_id} do not stay as they were put; import it again"
+            f"the blobs of {self.found.header.run_id} do not stay as they were put; purge it and import it again"
         )
 
     async def _stands(self) -> bool:
