@@ -186,9 +186,8 @@ class _Coming:
             # Another import may have come since, and found all there.
             if not await self._stands():
                 return
-        raise StoreError(
-            f"the blobs of {self.found.header.run_id} do not stay as they were put; purge it and import it again"
-        )
+        run_id = self.found.header.run_id
+        raise StoreError(f"the blobs of {run_id} do not stay as they were put; purge it and import it again")
 
     async def _stands(self) -> bool:
         return await _is_there(self.store, self.found.header, self.held)
