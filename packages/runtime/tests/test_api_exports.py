@@ -273,6 +273,18 @@ async def test_a_file_that_was_cut_or_edited_imports_nothing(edit: str) -> None:
     assert not (await blobs.list(None)).items
 
 
+async def test_a_file_that_was_cut_is_refused_at_the_first_entry_that_is_not_there() -> None:
+    first = InMemoryStore()
+    await kept(first, whole())
+    exported = await all_of(export_run(first, RUN))
+    begins = next(at for at, line in enumerate(exported) if line.startswith(b'{"entry":'))
+    for at in range(begins, len(exported) - 1):
+        for cut in (exported[:at], [*exported[:at], exported[at][:-9]]):
+            with pytest.raises(CorruptLog) as refused:
+                await import_run(InMemoryStore(), cut)
+            assert refused.value.seq == at - begins + 1
+
+
 async def test_a_line_behind_the_end_is_refused() -> None:
     first = InMemoryStore()
     await kept(first, whole())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -214,21 +215,67 @@ async def contents(blobs: InMemoryBlobStore) -> dict[BlobKey, bytes]:
     return {key: await blobs.get(key) for key, _ in (await blobs.list(None)).items}
 
 
-async def test_what_stands_in_the_place_of_a_blob_is_replaced_by_who_stored_the_run_alone() -> None:
-    class Away(StoreProxy):
-        async def admit(self, *_: Any) -> Any:
-            raise StoreError("away for good")
+class Cut(Exception):
+    """An import ends here, whatever was to come."""
 
+
+@pytest.mark.parametrize("call", range(1, 7))
+@pytest.mark.parametrize("method", ["head", "put", "admit"])
+async def test_an_import_that_was_cut_leaves_no_run_without_its_blobs_and_is_made_whole_by_another(
+    method: str, call: int
+) -> None:
+    left = 0
+
+    def is_due(name: str) -> bool:
+        nonlocal left
+        left -= name == method
+        return name == method and not left
+
+    class CutBlobs(InMemoryBlobStore):
+        async def head(self, key: BlobKey) -> BlobMetadata | None:
+            if is_due("head"):
+                raise Cut
+            return await super().head(key)
+
+        async def put(self, key: BlobKey, content: Any, **told: Any) -> BlobMetadata:
+            if is_due("put"):
+                raise Cut
+            return await super().put(key, content, **told)
+
+    class CutStore(StoreProxy):
+        """Which stores a Run, and is cut off."""
+
+        async def admit(self, header: RunHeader, entries: Any) -> Any:
+            answer = await super().admit(header, entries)
+            if is_due("admit"):
+                raise Cut
+            return answer
+
+    exported, blobs, alone = await with_key_and_blobs(), CutBlobs(), InMemoryBlobStore()
+    await import_run(InMemoryStore(), exported, blobs=alone)
+    for key in await contents(alone):
+        await blobs.put(key, b"of an earlier file", content_type="text/plain")
+    left, store = call, CutStore(InMemoryStore())
+    with suppress(Cut):
+        await import_run(store, exported, blobs=blobs)
+    if (await store.find_runs(RunQuery())).items:
+        assert await contents(blobs) == await contents(alone)
+    left = 0
+    await import_run(store, exported, blobs=blobs)
+    assert await contents(blobs) == await contents(alone)
+
+
+async def test_a_blob_of_another_type_or_metadata_is_another() -> None:
     exported, blobs, alone = await with_key_and_blobs(), InMemoryBlobStore(), InMemoryBlobStore()
     await import_run(InMemoryStore(), exported, blobs=alone)
-    first, second = await contents(alone)
-    await blobs.put(first, b"another", content_type="text/plain")
-    with pytest.raises(StoreError, match="away for good"):
-        await import_run(Away(InMemoryStore()), exported, blobs=blobs)
-    assert await contents(blobs) == {**await contents(alone), first: b"another"}
-    await blobs.delete(second)
+    first, second = (await alone.list(None)).items
+    await blobs.put(first[0], await alone.get(first[0]), content_type="image/png")
+    await blobs.put(second[0], b"", content_type=second[1].content_type, metadata={"name": "another"})
     await import_run(InMemoryStore(), exported, blobs=blobs)
-    assert await contents(blobs) == await contents(alone)
+    for key, known in (first, second):
+        stands = await blobs.head(key)
+        assert stands is not None
+        assert (stands.content_type, stands.metadata) == (known.content_type, known.metadata)
 
 
 async def test_a_damaged_blob_in_its_place_is_replaced() -> None:
@@ -239,21 +286,32 @@ async def test_a_damaged_blob_in_its_place_is_replaced() -> None:
     assert await blobs.get(BlobKey("acme", RUN, "call_0.1")) == bytes(range(5))
 
 
-async def test_blobs_that_do_not_stay_are_not_put_for_ever() -> None:
-    class Forgetful(InMemoryBlobStore):
-        puts = 0
+class Forgetful(InMemoryBlobStore):
+    """Where nothing that is put stays, while `store` holds so many Runs."""
 
-        async def put(self, key: BlobKey, content: Any, **told: Any) -> BlobMetadata:
-            self.puts += 1
-            return await super().put(
-                BlobKey(key.tenant, RunId("run_elsewhere"), key.call_id), content, **told
-            )
+    def __init__(self, store: Store, runs: int) -> None:
+        super().__init__()
+        self.store, self.runs, self.puts = store, runs, 0
 
-    blobs = Forgetful()
-    with pytest.raises(
-        StoreError, match="the blobs of run_test do not stay as they were put; purge it and import it again"
-    ):
-        await import_run(InMemoryStore(), await with_key_and_blobs(), blobs=blobs)
+    async def put(self, key: BlobKey, content: Any, **told: Any) -> BlobMetadata:
+        self.puts += 1
+        return await super().put(key, content, **told)
+
+    async def head(self, key: BlobKey) -> BlobMetadata | None:
+        if len((await self.store.find_runs(RunQuery())).items) == self.runs:
+            await self.delete(key)
+        return await super().head(key)
+
+
+@pytest.mark.parametrize(
+    ("runs", "then"), [(0, "the Run is not stored"), (1, "purge it and import it again")]
+)
+async def test_blobs_that_do_not_stay_are_not_put_for_ever(runs: int, then: str) -> None:
+    store = InMemoryStore()
+    blobs = Forgetful(store, runs)
+    with pytest.raises(StoreError, match=f"the blobs of run_test do not stay as they were put; {then}"):
+        await import_run(store, await with_key_and_blobs(), blobs=blobs)
+    assert len((await store.find_runs(RunQuery())).items) == runs
     assert 2 < blobs.puts < 50
 
 

@@ -11,7 +11,9 @@ class Codec(Protocol):
     """Seals and opens content. One stands with each store handle; `bound` is what a seal is tied to."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What people call it."""
+        ...
 
     async def prepare(self, scope: Scope) -> None:
         """Load what `seal` and `open` need for `scope`. Raises `StoreUnavailable` while keys are away."""

@@ -9,6 +9,7 @@ from anyio import SpooledTemporaryFile
 
 from psych_runtime.api.export_file import MAX_LINE_BYTES, Item, Start, Tally, item_of
 from psych_runtime_core.errors import CorruptionReason, CorruptLog
+from psych_runtime_core.records import Entry
 
 Lines = AsyncIterable[bytes] | Iterable[bytes]
 # So much is kept in memory, the rest of a longer file on disk.
@@ -49,13 +50,21 @@ async def kept(lines: Lines) -> AsyncGenerator[KeptFile]:
                 _require_start(line)
             last = line
         if last != tally.end_line:
-            raise broken(tally.entries, "the file does not end as it was written: it is cut, or was edited")
+            entries = tally.entries + _is_entry(last)
+            raise broken(entries, "the file does not end as it was written: it is cut, or was edited")
         yield KeptFile(file)
 
 
 def broken(entries: int, detail: str) -> CorruptLog:
-    """What is wrong with a file behind so many entries."""
-    return CorruptLog(CorruptionReason.WRONG_LOG, "an export file", entries, detail)
+    """What is wrong with a file behind so many entries: at the one that would be the next."""
+    return CorruptLog(CorruptionReason.WRONG_LOG, "an export file", entries + 1, detail)
+
+
+def _is_entry(line: bytes) -> bool:
+    try:
+        return isinstance(item_of(line), Entry)
+    except ValueError:
+        return False
 
 
 def _require_start(line: bytes) -> None:

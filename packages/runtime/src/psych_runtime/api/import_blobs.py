@@ -3,47 +3,60 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Collection
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from psych_runtime.api.export_file import BlobPiece
 from psych_runtime.api.export_spool import KeptFile
 from psych_runtime_core.errors import BlobCorrupt
-from psych_runtime_core.ports.blob import BlobKey, BlobStore, check_blob_size
+from psych_runtime_core.ports.blob import BlobKey, BlobMetadata, BlobStore, check_blob_size
 from psych_runtime_core.ports.runs import RunHeader
 from psych_runtime_core.ports.sealed_blobs import SEALED_TYPE, as_stored
+
+
+@dataclass
+class _Told:
+    """What a file has told of one blob so far."""
+
+    content_type: str
+    metadata: Mapping[str, str]
+    digest: Any = field(default_factory=hashlib.sha256)
+    size: int = 0
+
+    def add(self, data: bytes) -> None:
+        """Raises `ValueError` for more than a blob may hold."""
+        self.size += len(data)
+        check_blob_size(self.size)
+        self.digest.update(data)
+
+    def is_of(self, known: BlobMetadata) -> bool:
+        """Whether a blob is this one."""
+        mine = self.digest.hexdigest(), self.content_type, self.metadata
+        return mine == (known.sha256, known.content_type, known.metadata)
 
 
 class BlobsTold:
     """The blobs that a file has told of so far: each whole, and under a key that a blob may have."""
 
     def __init__(self) -> None:
-        self.types: dict[str, str] = {}
-        self._digests: dict[str, Any] = {}
+        self.by_name: dict[str, _Told] = {}
         self._name: str | None = None
-        self._size = 0
 
     def take(self, piece: BlobPiece, header: RunHeader) -> None:
         """The next piece. Raises `ValueError` for one that belongs elsewhere."""
         if piece.call_id != self._name:
-            self._begin(_key(piece.call_id, header).call_id, piece.content_type)
-        if piece.offset != self._size:
-            raise ValueError(f"the blob {piece.call_id} has no byte {self._size}")
-        self._size += len(piece.data)
-        check_blob_size(self._size)
-        self._digests[piece.call_id].update(piece.data)
+            self._begin(piece, header)
+        told = self.by_name[piece.call_id]
+        if piece.offset != told.size:
+            raise ValueError(f"the blob {piece.call_id} has no byte {told.size}")
+        told.add(piece.data)
 
-    def sha256_of(self, name: str) -> str:
-        """64 hex digits of its content."""
-        digest: str = self._digests[name].hexdigest()
-        return digest
-
-    def _begin(self, name: str, content_type: str) -> None:
-        if name in self.types:
+    def _begin(self, first: BlobPiece, header: RunHeader) -> None:
+        name = _key(first.call_id, header).call_id
+        if name in self.by_name:
             raise ValueError(f"the blob {name} comes twice")
-        self.types[name], self._digests[name] = content_type, hashlib.sha256()
-        self._name, self._size = name, 0
+        self._name, self.by_name[name] = name, _Told(first.content_type, first.metadata)
 
 
 @dataclass(frozen=True)
@@ -55,22 +68,18 @@ class BlobsOfFile:
     header: RunHeader
     told: BlobsTold
 
-    async def absent(self) -> frozenset[str]:
-        """Those of which none is there."""
-        return frozenset([name for name in self.told.types if await self._sha256(name) is None])
-
     async def others(self) -> frozenset[str]:
         """Those that are not there as the file has them."""
-        told = self.told
-        return frozenset([name for name in told.types if await self._sha256(name) != told.sha256_of(name)])
+        return frozenset([name for name in self.told.by_name if not await self._is_there(name)])
 
-    async def put(self, names: Collection[str]) -> None:
-        """Store these, or replace what stands there."""
+    async def put(self, names: Collection[str], look: Callable[[], Awaitable[object]]) -> None:
+        """Store these, or replace what stands there; `look` is called before each, and may raise."""
         pieces = (item async for item in self.file.items() if isinstance(item, BlobPiece))
         first = await anext(pieces, None) if names else None
         while first is not None:
             blob, name = _Blob(first, pieces), first.call_id
             if name in names:
+                await look()
                 await self._kept(name).put(
                     _key(name, self.header),
                     blob.content(),
@@ -81,20 +90,20 @@ class BlobsOfFile:
 
     async def take_back(self) -> None:
         """Remove them."""
-        for name in self.told.types:
+        for name in self.told.by_name:
             await self.blobs.delete(_key(name, self.header))
 
-    async def _sha256(self, name: str) -> str | None:
-        """Of what is there; empty where that is damaged, None where nothing is."""
+    async def _is_there(self, name: str) -> bool:
         try:
             known = await self._kept(name).head(_key(name, self.header))
         except BlobCorrupt:
-            return ""
-        return None if known is None else known.sha256
+            return False
+        return known is not None and self.told.by_name[name].is_of(known)
 
     def _kept(self, name: str) -> BlobStore:
         """What comes sealed is put behind what would seal it once more."""
-        return as_stored(self.blobs) if self.told.types[name] == SEALED_TYPE else self.blobs
+        is_sealed = self.told.by_name[name].content_type == SEALED_TYPE
+        return as_stored(self.blobs) if is_sealed else self.blobs
 
 
 class _Blob:

@@ -56,7 +56,7 @@ async def import_run(
         found = await _read(file)
         allow_admission(store, found.header, held)
         write = await beside(partial(admission, found.header, found.versions, found.entries))
-        if found.blobs.types and blobs is None:
+        if found.blobs.by_name and blobs is None:
             raise ValueError("this Run has blobs; give blobs= to store them in")
         if not await _is_there(store, found.header, held):
             await _refuse_taken_key(store, found.header)
@@ -140,7 +140,7 @@ class _Coming:
 
     async def come(self, write: Admit) -> None:
         """Store the Run. Raises `IdempotencyConflict`, and `LogConflict` where another came first."""
-        await self._put_absent()
+        await self._put_blobs()
         for version in self.found.versions:
             await until_known(self.store, partial(self.store.put_version, version))
         try:
@@ -158,14 +158,22 @@ class _Coming:
             raise IdempotencyConflict(header.idempotency_key, stood, "log")
         if not await self._stands():
             # It was purged: long ago, or right now, and its blobs with it.
-            await self._put_absent()
+            await self._put_blobs()
             nameless = header.model_copy(update={"idempotency_key": None})
             await until_known(self.store, lambda: self.store.admit(nameless, write.entries))
 
-    async def _put_absent(self) -> None:
-        # What stands there may be of another log of this id, whose import is further.
-        if self.blobs is not None:
-            await self.blobs.put(await self.blobs.absent())
+    async def _put_blobs(self) -> None:
+        """Have all blobs stand before the Run does, so that no cut leaves it without one.
+
+        Raises `LogConflict` where another log of this id stands, whose blobs they are.
+        """
+        if self.blobs is None:
+            return
+        for _ in range(ROUNDS):
+            if not (others := await self.blobs.others()):
+                return
+            await self.blobs.put(others, self._stands)
+        raise self._unsteady("the Run is not stored")
 
     async def _match_blobs(self) -> None:
         """Have all blobs stand if the Run does, and else none, whatever purges and imports did meanwhile.
@@ -180,14 +188,16 @@ class _Coming:
             if await self._stands():
                 if not others:
                     return
-                await self.blobs.put(others)
+                await self.blobs.put(others, self._stands)
                 continue
             await self.blobs.take_back()
             # Another import may have come since, and found all there.
             if not await self._stands():
                 return
-        run_id = self.found.header.run_id
-        raise StoreError(f"the blobs of {run_id} do not stay as they were put; purge it and import it again")
+        raise self._unsteady("purge it and import it again")
+
+    def _unsteady(self, then: str) -> StoreError:
+        return StoreError(f"the blobs of {self.found.header.run_id} do not stay as they were put; {then}")
 
     async def _stands(self) -> bool:
         return await _is_there(self.store, self.found.header, self.held)
