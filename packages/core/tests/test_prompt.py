@@ -17,6 +17,7 @@ from packages.core.tests.world import World
 from psych_runtime_core.engine import prompt as module
 from psych_runtime_core.engine import wording
 from psych_runtime_core.engine.conversation import Conversation
+from psych_runtime_core.engine.media import stored_media
 from psych_runtime_core.engine.prompt import Origin, Prompt, PromptFault, system_prompt
 from psych_runtime_core.ids import ToolCallId
 from psych_runtime_core.messages import (
@@ -220,6 +221,32 @@ def test_an_erased_answer_takes_its_results_along() -> None:
     log = begun().asks().says("", ("look", {})).runs()
     assert [one.role for one in messages_of(log)] == ["user", "assistant", "tool"]
     assert absorbed(erased(log)).prompt().messages == ()
+
+
+def test_a_prompt_is_made_once_until_something_is_said_or_asked_otherwise() -> None:
+    log = begun().asks()
+    said = len(log.records)
+    conversation = absorbed(log.records)
+    sent = conversation.prompt()
+    assert conversation.prompt() is sent
+    noticed = conversation.prompt(notices=("one call is left",))
+    assert contents(noticed.messages) == ["hello\n\n[one call is left]"]
+    assert conversation.prompt("Answer in JSON.").has_system
+    assert conversation.prompt() == sent
+    for record in log.says("Yes.").records[said:]:
+        conversation.absorb(record)
+    assert contents(conversation.prompt().messages) == ["hello", "Yes."]
+
+
+def test_a_prompt_says_where_it_shows_what_stands_in_blobs() -> None:
+    log = begun().asks().says("", ("draw", {}), ("look", {})).runs(1).runs(0)
+    media = Media(media_type="image/png", blob_key="call_9.1")
+    *others, drawn = log.records
+    drawn = drawn.model_copy(update={"media": (ImagePart(media=media),)})
+    sent = absorbed([*others, drawn], "Be brief.").prompt()
+    assert [message.role for message in sent.messages] == ["system", "user", "assistant", "tool", "tool"]
+    assert sent.media == (3,)
+    assert stored_media(sent.messages[3]) == {"call_9.1": media}
 
 
 # --- the check ---------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from psych_runtime_core.engine import wording
+from psych_runtime_core.engine.media import stored_media
 from psych_runtime_core.engine.notices import with_notices
 from psych_runtime_core.engine.prompt import Checked, Origin, Prompt, system_text
 from psych_runtime_core.ids import RunId, ToolCallId
@@ -47,11 +48,13 @@ class Conversation:
         self._catalogue: dict[str, None] = {}
         self._messages: list[Message] = []
         self._origins: list[Origin] = []
+        self._media: list[int] = []
         self._pending: dict[str, Mapping[str, object]] = {}
         self._turn: _OpenTurn | None = None
         self._answers: dict[str, str] = {}
         self._sent_before = self._sent_now = self._sent_turn = 0
         self._checked = Checked()
+        self._prompt: tuple[tuple[str, tuple[str, ...]], Prompt] | None = None
         self._system_messages: dict[str, SystemMessage] = {}
 
     @property
@@ -61,6 +64,7 @@ class Conversation:
 
     def absorb(self, record: Record) -> None:
         """Take in the next record of the log, in amortised O(1)."""
+        self._prompt = None
         if isinstance(record, QueueEnqueued):
             self._pending.setdefault(record.entry_id, record.payload)
         elif record.lane == self._lane:
@@ -68,14 +72,25 @@ class Conversation:
 
     def prompt(self, block: str = "", notices: Sequence[str] = ()) -> Prompt:
         """What the model is sent now, its system prompt ending with `block`, its end with `notices`."""
+        asked = block, tuple(notices)
+        if self._prompt is None or self._prompt[0] != asked:
+            self._prompt = asked, self._composed(*asked)
+        return self._prompt[1]
+
+    def _composed(self, block: str, notices: tuple[str, ...]) -> Prompt:
+        """Copies what all messages are referred to by: the one cost of a request that grows with a log."""
         head = self._head(block)
-        newest = [with_notices(message, notices) for message in self._messages[-1:]]
-        messages, origins = (
-            (*head, *self._messages[:-1], *newest),
+        messages = [*head, *self._messages]
+        if self._messages:
+            messages[-1] = with_notices(messages[-1], notices)
+        return Prompt(
+            tuple(messages),
             (*(self._admitted for _ in head), *self._origins),
+            media=tuple(len(head) + place for place in self._media),
+            has_system=bool(head),
+            previous=self._sent_before + len(head) if self._sent_before else 0,
+            checked=self._checked,
         )
-        previous = self._sent_before + len(head) if self._sent_before else 0
-        return Prompt(messages, origins, bool(head), previous, self._checked)
 
     def _head(self, block: str) -> tuple[SystemMessage, ...]:
         """The system message; the same object every time, as what encodes it may keep it."""
@@ -127,6 +142,8 @@ class Conversation:
             self._messages[-1] = with_notices(self._messages[-1], sent.notices)
 
     def _say(self, message: Message, origin: Origin) -> None:
+        if stored_media(message):
+            self._media.append(len(self._messages))
         self._messages.append(message)
         self._origins.append(origin)
 

@@ -51,11 +51,13 @@ class Checked:
 class Prompt:
     """The messages of one request; `origins[i]` is the record behind `messages[i]`.
 
-    `previous` counts the messages that the lane's request before had.
+    `media` says where messages stand that show what is kept in blobs. `previous` counts the messages that the
+    lane's request before had.
     """
 
     messages: tuple[Message, ...]
     origins: tuple[Origin, ...]
+    media: tuple[int, ...] = ()
     has_system: bool = False
     previous: int = 0
     checked: Checked = field(default_factory=Checked, repr=False, compare=False)

@@ -10,6 +10,7 @@ from typing import TypeVar, cast
 from psych_runtime.attempt.last_used import LastUsed
 from psych_runtime.attempt.run_blobs import RunBlobs
 from psych_runtime.model.errors.table import advice
+from psych_runtime_core.engine.media import parts_of, stored_media
 from psych_runtime_core.engine.prompt import Origin, Prompt
 from psych_runtime_core.errors import BlobCorrupt, BlobNotFound, ModelError, ModelErrorKind, StoreUnavailable
 from psych_runtime_core.ids import RunId
@@ -20,7 +21,6 @@ from psych_runtime_core.messages import (
     ImagePart,
     Media,
     Message,
-    SystemMessage,
 )
 
 P = TypeVar("P", bound=AssistantPart)
@@ -43,12 +43,11 @@ class MediaLoader:
 
     async def loaded(self, prompt: Prompt) -> Prompt:
         """The prompt with all its bytes. Raises `ModelError`: `media_missing`, or transient for a while."""
-        if not any(map(_blobs_of, prompt.messages)):
+        if not prompt.media:
             return prompt
-        messages = [
-            await self._message(message, origin) if _blobs_of(message) else message
-            for message, origin in zip(prompt.messages, prompt.origins, strict=True)
-        ]
+        messages = list(prompt.messages)
+        for place in prompt.media:
+            messages[place] = await self._message(messages[place], prompt.origins[place])
         return replace(prompt, messages=tuple(messages))
 
     async def _message(self, message: Message, origin: Origin) -> Message:
@@ -59,7 +58,7 @@ class MediaLoader:
         known: Mapping[str, bytes] = {} if held is None else held.data
         data = {
             key: known[key] if key in known else await self._bytes(origin.run_id, media)
-            for key, media in _blobs_of(message).items()
+            for key, media in stored_media(message).items()
         }
         loaded = _Loaded(message, _with(message, data), data)
         self._kept.put(origin, loaded, sum(map(len, data.values())))
@@ -84,22 +83,8 @@ def _missing(key: str) -> ModelError:
     return ModelError(kind, f"The bytes of blob {key} are not there. {advice(kind, code)}", code=code)
 
 
-def _parts_of(message: Message) -> tuple[AssistantPart, ...]:
-    if isinstance(message, AssistantMessage):
-        return message.parts
-    if isinstance(message, SystemMessage) or isinstance(message.content, str):
-        return ()
-    return message.content
-
-
-def _blobs_of(message: Message) -> dict[str, Media]:
-    """The media of a message that stand in blobs, by the names of these."""
-    shown = (part.media for part in _parts_of(message) if isinstance(part, ImagePart | FilePart))
-    return {media.blob_key: media for media in shown if media.blob_key is not None}
-
-
 def _with(message: Message, data: Mapping[str, bytes]) -> Message:
-    parts = tuple(_part(part, data) for part in _parts_of(message))
+    parts = tuple(_part(part, data) for part in parts_of(message))
     name = "parts" if isinstance(message, AssistantMessage) else "content"
     return message.model_copy(update={name: parts})
 
