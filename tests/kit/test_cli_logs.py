@@ -140,6 +140,22 @@ def test_a_broken_log_makes_no_file(psych: Psych, url: str, tmp_path: Path, flag
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".db", ".db-shm", ".db-wal"]
 
 
+def test_blobs_that_a_store_does_not_keep_are_said_to_be_missing(
+    psych: Psych, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = url_of(tmp_path)
+    store(url, whole(), headers={"run_test": {"blobs": True}})
+    missing = "psych: the blobs of run_test are kept elsewhere, and not in its file"
+    assert missing not in psych("log", "export", "run_test", "--store", url).err
+
+    def none(_store: object) -> None:
+        return None
+
+    monkeypatch.setattr("psych_runtime.cli.log_export.blobs_of", none)
+    ended = psych("log", "export", "run_test", "--store", url)
+    assert (ended.code, ended.err.strip()) == (0, missing)
+
+
 @pytest.mark.parametrize("moment", ["os.fsync", "os.link"], ids=["at the end", "before it appears"])
 def test_a_kill_leaves_no_half_of_a_file(url: str, tmp_path: Path, moment: str) -> None:
     program = (

@@ -17,7 +17,7 @@ from psych_runtime_core.errors import CorruptionReason, CorruptLog, LogConflict,
         ),
         pytest.param(
             LogConflict(CorruptionReason.WRONG_LOG, "run_1", 3, "another log is stored"),
-            "run_1: another log is stored; purge that Run first, or import into another store",
+            "run_1: another log is stored; purge that Run once it is settled, or import into another store",
             id="conflict",
         ),
         pytest.param(

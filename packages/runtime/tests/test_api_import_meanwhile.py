@@ -286,33 +286,62 @@ async def test_a_damaged_blob_in_its_place_is_replaced() -> None:
     assert await blobs.get(BlobKey("acme", RUN, "call_0.1")) == bytes(range(5))
 
 
-class Forgetful(InMemoryBlobStore):
-    """Where nothing that is put stays, while `store` holds so many Runs."""
+async def test_blobs_that_do_not_stay_are_not_put_for_ever() -> None:
+    class Forgetful(InMemoryBlobStore):
+        puts = 0
 
-    def __init__(self, store: Store, runs: int) -> None:
-        super().__init__()
-        self.store, self.runs, self.puts = store, runs, 0
+        async def put(self, key: BlobKey, content: Any, **told: Any) -> BlobMetadata:
+            self.puts += 1
+            return await super().put(
+                BlobKey(key.tenant, RunId("run_elsewhere"), key.call_id), content, **told
+            )
 
-    async def put(self, key: BlobKey, content: Any, **told: Any) -> BlobMetadata:
-        self.puts += 1
-        return await super().put(key, content, **told)
-
-    async def head(self, key: BlobKey) -> BlobMetadata | None:
-        if len((await self.store.find_runs(RunQuery())).items) == self.runs:
-            await self.delete(key)
-        return await super().head(key)
-
-
-@pytest.mark.parametrize(
-    ("runs", "then"), [(0, "the Run is not stored"), (1, "purge it and import it again")]
-)
-async def test_blobs_that_do_not_stay_are_not_put_for_ever(runs: int, then: str) -> None:
-    store = InMemoryStore()
-    blobs = Forgetful(store, runs)
-    with pytest.raises(StoreError, match=f"the blobs of run_test do not stay as they were put; {then}"):
-        await import_run(store, await with_key_and_blobs(), blobs=blobs)
-    assert len((await store.find_runs(RunQuery())).items) == runs
+    blobs = Forgetful()
+    with pytest.raises(
+        StoreError, match="the blobs of run_test do not stay as they were put; purge it and import it again"
+    ):
+        await import_run(InMemoryStore(), await with_key_and_blobs(), blobs=blobs)
     assert 2 < blobs.puts < 50
+
+
+async def test_a_run_that_is_there_gets_the_blobs_that_it_lacks_and_keeps_those_it_has() -> None:
+    exported, store, blobs = await with_key_and_blobs(), InMemoryStore(), InMemoryBlobStore()
+    await import_run(store, exported, blobs=blobs)
+    had = await contents(blobs)
+    first, second = had
+    await blobs.delete(first)
+    await blobs.put(second, b"of a later try", content_type="text/plain")
+    assert await import_run(store, exported, blobs=blobs) == RUN
+    assert await contents(blobs) == {**had, second: b"of a later try"}
+
+
+async def test_a_run_that_is_erased_gets_no_blobs_back() -> None:
+    exported, store, blobs = await with_key_and_blobs(), InMemoryStore(), InMemoryBlobStore()
+    await import_run(store, exported, blobs=blobs)
+    await blobs.delete_run("acme", RUN)
+    await store.erase(RunQuery(run_ids=frozenset({RUN})))
+    await import_run(store, exported, blobs=blobs)
+    assert await what_is_left(store, blobs) == (1, 0)
+
+
+async def test_a_run_that_is_purged_while_it_gets_its_blobs_leaves_none() -> None:
+    exported, blobs = await with_key_and_blobs(), InMemoryBlobStore()
+    store = Purged("read", 0, blobs)
+    await import_run(store, exported, blobs=blobs)
+    await blobs.delete_run("acme", RUN)
+    store.left = 1
+    await import_run(store, exported, blobs=blobs)
+    assert await what_is_left(store, blobs) == (0, 0)
+
+
+async def test_an_older_copy_of_a_run_is_named_as_one() -> None:
+    store, first = InMemoryStore(), InMemoryStore()
+    await kept(first, whole())
+    exported = await all_of(export_run(first, RUN))
+    log = LogBuilder(RUN, scope=ACME, version_hash=VERSION.hash).admitted()
+    await kept(store, log)
+    with pytest.raises(LogConflict, match="an older copy of it is stored here, which ends with entry 1;"):
+        await import_run(store, exported)
 
 
 @pytest.mark.parametrize("key", [None, "order-1"])

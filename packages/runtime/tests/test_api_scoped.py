@@ -386,7 +386,7 @@ async def test_a_conflict_on_a_scoped_store_is_narrowed_too() -> None:
 
 
 async def test_a_scoped_store_watches_no_queue() -> None:
-    with pytest.raises(StoreError):
+    with pytest.raises(StoreError, match="give the Worker the store itself, and tenants="):
         async with scoped(CountingStore(), ACME).changes(ready=True):
             pass
 

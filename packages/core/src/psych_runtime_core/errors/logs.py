@@ -47,7 +47,9 @@ class LogConflict(CorruptLog):
     """Another log is stored under the id of a Run that comes from a file. Both may be sound, one redacted."""
 
     def __str__(self) -> str:
-        return f"{self.run_id}: {self.detail}; purge that Run first, or import into another store"
+        return (
+            f"{self.run_id}: {self.detail}; purge that Run once it is settled, or import into another store"
+        )
 
 
 class RecordTooNew(PsychError):

@@ -56,6 +56,11 @@ def line_of(item: Item) -> bytes:
     return encode_json(_document(item)) + b"\n"
 
 
+def begins_entry(line: bytes) -> bool:
+    """Whether a line begins as that of an entry does."""
+    return line.startswith(b'{"entry":')
+
+
 def item_of(line: bytes) -> Item:
     """The item of a line. Raises `ValueError` for what is none, `RecordTooNew` for a file of a newer form."""
     document = cast("Mapping[str, Any]", decode_json(line))
@@ -79,7 +84,7 @@ class Tally:
 
     def add(self, line: bytes) -> bytes:
         """Count a line, and hand it back."""
-        self.entries += line.startswith(b'{"entry":')
+        self.entries += begins_entry(line)
         self._digest.update(line)
         return line
 

@@ -23,13 +23,14 @@ from psych_runtime_core.scope import Scope
 def export_run(
     store: Store, run_id: RunId | str, *, blobs: BlobStore | None = None, scope: Scope | None = None
 ) -> AsyncGenerator[bytes]:
-    """The Run as the lines of a file, each with its end: its header, Version, log and, with `blobs`, blobs.
+    """The Run as the lines of a file, each with its end: its header, Version, log and blobs.
 
     Bodies and blobs stand in it as they are stored, sealed ones sealed. Its memory is one page. Of a Run that
     goes on, it holds what was there at the first line. A settled Run gives equal bytes each time, here and
     wherever it was imported.
 
-    Raises with the first line `RunNotFound` and `AccessDenied`, with any `CorruptLog`.
+    Raises with the first line `RunNotFound`, `AccessDenied`, and `ValueError` where the Run has blobs and
+    none are given; with any line `CorruptLog`.
     """
     run, held = RunId(identifier("run_id", run_id)), scope_of(store, scope)
     kept = blob_store(blobs)
@@ -40,6 +41,10 @@ async def _lines(
     store: Store, run_id: RunId, blobs: BlobStore | None, scope: Scope | None
 ) -> AsyncGenerator[bytes]:
     header = await header_of(store, run_id, scope)
+    if blobs is None and header.blobs:
+        raise ValueError(
+            f"{run_id} has blobs; give blobs= with those of its Runtime to have them in the file"
+        )
     tally = Tally()
     async for item in _items(store, header, blobs):
         yield tally.add(line_of(item))

@@ -7,9 +7,8 @@ from contextlib import asynccontextmanager
 
 from anyio import SpooledTemporaryFile
 
-from psych_runtime.api.export_file import MAX_LINE_BYTES, Item, Start, Tally, item_of
+from psych_runtime.api.export_file import MAX_LINE_BYTES, Item, Start, Tally, begins_entry, item_of
 from psych_runtime_core.errors import CorruptionReason, CorruptLog
-from psych_runtime_core.records import Entry
 
 Lines = AsyncIterable[bytes] | Iterable[bytes]
 # So much is kept in memory, the rest of a longer file on disk.
@@ -31,7 +30,7 @@ class KeptFile:
                 yield item_of(line)
             except ValueError as error:
                 raise broken(entries, str(error)) from error
-            entries += line.startswith(b'{"entry":')
+            entries += begins_entry(line)
 
 
 @asynccontextmanager
@@ -44,6 +43,9 @@ async def kept(lines: Lines) -> AsyncGenerator[KeptFile]:
     async with SpooledTemporaryFile[bytes](max_size=SPOOL_BYTES) as file:
         tally, last = Tally(), b""
         async for line in _each(lines):
+            if len(line) > MAX_LINE_BYTES:
+                detail = f"a line has {len(line)} bytes, at most {MAX_LINE_BYTES} are written"
+                raise broken(tally.entries + _is_entry(last), detail)
             if last:
                 await file.write(tally.add(last))
             else:
@@ -61,8 +63,9 @@ def broken(entries: int, detail: str) -> CorruptLog:
 
 
 def _is_entry(line: bytes) -> bool:
+    """Whether a line is a whole entry."""
     try:
-        return isinstance(item_of(line), Entry)
+        return begins_entry(line) and bool(item_of(line))
     except ValueError:
         return False
 
@@ -79,8 +82,6 @@ def _require_start(line: bytes) -> None:
 async def _each(lines: Lines) -> AsyncIterator[bytes]:
     """Each line, with its end."""
     async for line in _as_they_come(lines):
-        if len(line) > MAX_LINE_BYTES:
-            raise broken(0, f"a line has {len(line)} bytes, at most {MAX_LINE_BYTES} are written")
         yield line if line.endswith(b"\n") else line + b"\n"
 
 

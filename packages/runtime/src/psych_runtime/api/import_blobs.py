@@ -30,10 +30,10 @@ class _Told:
         check_blob_size(self.size)
         self.digest.update(data)
 
-    def is_of(self, known: BlobMetadata) -> bool:
+    def is_of(self, known: BlobMetadata | None) -> bool:
         """Whether a blob is this one."""
         mine = self.digest.hexdigest(), self.content_type, self.metadata
-        return mine == (known.sha256, known.content_type, known.metadata)
+        return known is not None and mine == (known.sha256, known.content_type, known.metadata)
 
 
 class BlobsTold:
@@ -68,9 +68,14 @@ class BlobsOfFile:
     header: RunHeader
     told: BlobsTold
 
+    async def absent(self) -> frozenset[str]:
+        """Those of which none is there that can be read."""
+        return frozenset([name for name in self.told.by_name if await self._known(name) is None])
+
     async def others(self) -> frozenset[str]:
         """Those that are not there as the file has them."""
-        return frozenset([name for name in self.told.by_name if not await self._is_there(name)])
+        told = self.told.by_name
+        return frozenset([name for name in told if not told[name].is_of(await self._known(name))])
 
     async def put(self, names: Collection[str], look: Callable[[], Awaitable[object]]) -> None:
         """Store these, or replace what stands there; `look` is called before each, and may raise."""
@@ -93,12 +98,11 @@ class BlobsOfFile:
         for name in self.told.by_name:
             await self.blobs.delete(_key(name, self.header))
 
-    async def _is_there(self, name: str) -> bool:
+    async def _known(self, name: str) -> BlobMetadata | None:
         try:
-            known = await self._kept(name).head(_key(name, self.header))
+            return await self._kept(name).head(_key(name, self.header))
         except BlobCorrupt:
-            return False
-        return known is not None and self.told.by_name[name].is_of(known)
+            return None
 
     def _kept(self, name: str) -> BlobStore:
         """What comes sealed is put behind what would seal it once more."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,6 +32,7 @@ from psych_runtime_core.records import Entry
 from psych_runtime_core.scope import Scope
 from psych_runtime_core.version import Version
 
+Lacking = Callable[[BlobsOfFile], Awaitable[Collection[str]]]
 # So often blobs are put that others take, or that a store does not give back.
 ROUNDS = 8
 
@@ -42,8 +44,8 @@ async def import_run(
 
     It keeps its key and its request, and its claims are counted on from the last one that its log tells of.
     One that is not settled rests until `send`, `resume` or `interrupt` wakes it. What is there already stays
-    as it is. A Run that was purged here comes back without its key, which answers for it as it would without
-    the file.
+    as it is, and gets the blobs that it lacks, unless it is erased. A Run that was purged here comes back
+    without its key, which answers for it as it would without the file.
 
     Raises `CorruptLog` for a file that was cut or edited, whose log does not fold or whose header says
     otherwise, `LogConflict` where another log of this id is stored, `RecordTooNew` and `SpecValidationError`
@@ -58,11 +60,14 @@ async def import_run(
         write = await beside(partial(admission, found.header, found.versions, found.entries))
         if found.blobs.by_name and blobs is None:
             raise ValueError("this Run has blobs; give blobs= to store them in")
-        if not await _is_there(store, found.header, held):
+        coming = None if blobs is None else BlobsOfFile(blobs, file, found.header, found.blobs)
+        run, there = _Coming(store, coming, found, held), await _stored(store, found, held)
+        if there is None:
             await _refuse_taken_key(store, found.header)
             await refuse_wrong_place(store, found.header)
-            coming = None if blobs is None else BlobsOfFile(blobs, file, found.header, found.blobs)
-            await _Coming(store, coming, found, held).come(write)
+            await run.come(write)
+        elif not there.erased:
+            await run.complete()
         if found.header.erased:
             await _erase(store, found.header)
     return found.header.run_id
@@ -105,20 +110,27 @@ async def _read(file: KeptFile) -> _Found:
     return found
 
 
-async def _is_there(store: Store, header: RunHeader, held: Scope | None) -> bool:
-    """Whether the log stands in the store, by itself or with what came since.
+async def _stored(store: Store, found: _Found, held: Scope | None) -> RunHeader | None:
+    """The Run as it is stored: this log of it, by itself or with what came since; None where none is.
 
-    Raises `LogConflict` where another does, and `AccessDenied`, with nothing read, for another tenant's.
+    Raises `LogConflict` where another log is, and `AccessDenied`, with nothing read, for another tenant's.
     """
+    header = found.header
     try:
         stored = await header_of(store, header.run_id, held)
         last = await store.read(header.run_id, header.head.seq - 1, 1)
     except RunNotFound:
-        return False
+        return None
     if stored.scope.tenant == header.scope.tenant and last and last[0].head == header.head:
-        return True
-    detail = "another log is stored here under this id, as a redacted one would be"
-    raise LogConflict(CorruptionReason.WRONG_LOG, header.run_id, header.head.seq, detail)
+        return stored
+    raise LogConflict(CorruptionReason.WRONG_LOG, header.run_id, header.head.seq, _conflict(stored, found))
+
+
+def _conflict(stored: RunHeader, found: _Found) -> str:
+    seq = stored.head.seq
+    if seq < len(found.entries) and found.entries[seq - 1].head == stored.head:
+        return f"an older copy of it is stored here, which ends with entry {seq}"
+    return "another log is stored here under this id, as a redacted one would be"
 
 
 async def _refuse_taken_key(store: Store, header: RunHeader) -> None:
@@ -131,7 +143,7 @@ async def _refuse_taken_key(store: Store, header: RunHeader) -> None:
 
 @dataclass(frozen=True)
 class _Coming:
-    """A Run that is not there comes: its blobs, its Versions, and then its log."""
+    """A Run comes: its blobs, its Versions, and then its log."""
 
     store: Store
     blobs: BlobsOfFile | None
@@ -147,9 +159,13 @@ class _Coming:
             await self._admit(write)
         except IdempotencyConflict:
             with suppress(LogConflict):
-                await self._match_blobs()
+                await self._match_blobs(BlobsOfFile.others)
             raise
-        await self._match_blobs()
+        await self._match_blobs(BlobsOfFile.others)
+
+    async def complete(self) -> None:
+        """Store the blobs that the Run, which is there, lacks. What stands in the place of one stays."""
+        await self._match_blobs(BlobsOfFile.absent)
 
     async def _admit(self, write: Admit) -> None:
         header = write.header
@@ -167,16 +183,11 @@ class _Coming:
 
         Raises `LogConflict` where another log of this id stands, whose blobs they are.
         """
-        if self.blobs is None:
-            return
-        for _ in range(ROUNDS):
-            if not (others := await self.blobs.others()):
-                return
-            await self.blobs.put(others, self._stands)
-        raise self._unsteady("the Run is not stored")
+        if self.blobs is not None:
+            await self.blobs.put(await self.blobs.others(), self._stands)
 
-    async def _match_blobs(self) -> None:
-        """Have all blobs stand if the Run does, and else none, whatever purges and imports did meanwhile.
+    async def _match_blobs(self, lacking: Lacking) -> None:
+        """Have no blob lack if the Run stands, and else none left, whatever purges and imports did meanwhile.
 
         A purge that took the blobs before they came, and takes the Run once they did, leaves them. Raises
         `LogConflict` where another log of this id stands, whose blobs they are.
@@ -184,23 +195,21 @@ class _Coming:
         if self.blobs is None:
             return
         for _ in range(ROUNDS):
-            others = await self.blobs.others()
+            names = await lacking(self.blobs)
             if await self._stands():
-                if not others:
+                if not names:
                     return
-                await self.blobs.put(others, self._stands)
+                await self.blobs.put(names, self._stands)
                 continue
             await self.blobs.take_back()
             # Another import may have come since, and found all there.
             if not await self._stands():
                 return
-        raise self._unsteady("purge it and import it again")
-
-    def _unsteady(self, then: str) -> StoreError:
-        return StoreError(f"the blobs of {self.found.header.run_id} do not stay as they were put; {then}")
+        run_id = self.found.header.run_id
+        raise StoreError(f"the blobs of {run_id} do not stay as they were put; purge it and import it again")
 
     async def _stands(self) -> bool:
-        return await _is_there(self.store, self.found.header, self.held)
+        return await _stored(self.store, self.found, self.held) is not None
 
 
 async def _erase(store: Store, header: RunHeader) -> None:

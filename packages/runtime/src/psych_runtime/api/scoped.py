@@ -68,9 +68,13 @@ def _own_tenant(asked: str | None, scope: Scope) -> str:
 
 
 _REFUSED = {
-    "claim": "claims no Runs: give the Worker the store itself",
+    "claim": "claims no Runs, which may be anybody's: give the Worker the store itself, and tenants=",
     "migrate": "is not migrated: migrate the store itself",
 }
+
+
+def _refusal(name: str) -> StoreError:
+    return StoreError(f"a scoped store {_REFUSED[name]}")
 
 
 class ScopedStore(StoreProxy):
@@ -83,7 +87,7 @@ class ScopedStore(StoreProxy):
 
     async def _through(self, name: str, call: Callable[[], Awaitable[T]]) -> T:
         if name in _REFUSED:
-            raise StoreError(f"a scoped store {_REFUSED[name]}")
+            raise _refusal(name)
         return await call()
 
     @property
@@ -140,7 +144,7 @@ class ScopedStore(StoreProxy):
     @asynccontextmanager
     async def changes(self, run_ids: Collection[RunId] = (), *, ready: bool = False) -> AsyncGenerator[Watch]:
         if ready:
-            raise StoreError("a scoped store hints no ready work, which may be anybody's: watch the store")
+            raise _refusal("claim")
         for run_id in run_ids:
             await self.allow(run_id)
         async with super().changes(run_ids) as watch:

@@ -23,9 +23,11 @@ from psych_runtime.cli.progress import Progress
 from psych_runtime.cli.whole_files import whole_file
 from psych_runtime_core.ids import RunId
 from psych_runtime_core.ports.blob import blobs_of
+from psych_runtime_core.ports.runs import RunHeader
 from psych_runtime_core.ports.store import Store
 from psych_runtime_core.records import PlainCodec
 from psych_runtime_core.scope import Scope
+from psych_runtime_memory import InMemoryBlobStore
 
 
 def run(options: Namespace, output: Output) -> Exit:
@@ -43,7 +45,7 @@ async def _to_stdout(options: Namespace, output: Output) -> Exit:
     async with opened(options) as store:
         header = await header_in(store, options, options.run)
         with Progress(output, "lines") as progress:
-            async for line in _lines(store, header.run_id, options):
+            async for line in _lines(store, header, options, output):
                 _print(line)
                 progress.advance()
     return Exit.DONE
@@ -54,24 +56,24 @@ async def _to_files(options: Namespace, output: Output) -> Exit:
     async with opened(options) as store:
         header = await header_in(store, options, options.run)
         with Progress(output, "Runs") as progress:
-            async for run_id in _wanted(store, header.run_id, children=options.children):
-                path = _path(options.output, run_id, folder=options.children)
+            async for one in _wanted(store, header, children=options.children):
+                path = _path(options.output, one.run_id, folder=options.children)
                 with whole_file(path) as file:
-                    async for line in _lines(store, run_id, options):
+                    async for line in _lines(store, one, options, output):
                         file.write(line)
                 progress.clear()
-                done = ExportedFile(run_id, str(path), file.size, file.action)
-                told.add([done], [(done.action, done.path, run_id)])
+                done = ExportedFile(one.run_id, str(path), file.size, file.action)
+                told.add([done], [(done.action, done.path, one.run_id)])
                 progress.advance()
     told.end()
     return Exit.DONE
 
 
-async def _wanted(store: Store, run_id: RunId, *, children: bool) -> AsyncIterator[RunId]:
-    yield run_id
+async def _wanted(store: Store, header: RunHeader, *, children: bool) -> AsyncIterator[RunHeader]:
+    yield header
     if children:
-        async for below in descendants(store, run_id):
-            yield below.run_id
+        async for below in descendants(store, header.run_id):
+            yield below
 
 
 def _path(named: str, run_id: RunId, *, folder: bool) -> Path:
@@ -84,8 +86,11 @@ def _path(named: str, run_id: RunId, *, folder: bool) -> Path:
     return path / f"{quote(run_id, safe='')}.jsonl"
 
 
-def _lines(store: Store, run_id: RunId, options: Namespace) -> AsyncGenerator[bytes]:
-    lines = psych_runtime.export_run(store, run_id, blobs=blobs_of(store))
+def _lines(store: Store, header: RunHeader, options: Namespace, output: Output) -> AsyncGenerator[bytes]:
+    blobs = blobs_of(store)
+    if blobs is None and header.blobs:
+        output.hint(f"the blobs of {header.run_id} are kept elsewhere, and not in its file")
+    lines = psych_runtime.export_run(store, header.run_id, blobs=blobs or InMemoryBlobStore())
     if not options.redact:
         return lines
     codec = codec_named(options.codec) if options.codec else WantedCodec()
