@@ -106,6 +106,15 @@ def test_a_worker_that_could_never_claim_is_not_made(options: dict[str, Any]) ->
         Worker(runtime, tenants="acme")
 
 
+def test_a_worker_is_made_of_a_runtime_and_of_no_other_store_than_its_own() -> None:
+    store = InMemoryStore()
+    with pytest.raises(ValueError, match="a Worker needs a Runtime"):
+        Worker(store)
+    runtime = Runtime(store=InMemoryStore(), model=FakeModel(), registry=ToolRegistry())
+    with pytest.raises(ValueError, match="the store given is not the Runtime's"):
+        Worker(store, runtime)
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 async def test_they_wait_for_no_poll_in_real_time(store: Store, workers: int) -> None:
     began_at = time.monotonic()

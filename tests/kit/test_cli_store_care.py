@@ -34,7 +34,7 @@ def test_open_runs_are_counted(psych: Psych, tmp_path: Path) -> None:
     queued = [LogBuilder(f"run_{number}", scope=ACME).admitted() for number in range(3)]
     store(url, *queued, LogBuilder("run_rival", scope=Scope(tenant="rival")).admitted())
     shown = psych("stats", "--store", url).out
-    totals, tenants = shown.split("\n\nby tenant\n")
+    totals, tenants = shown.split("\n\ntenants with ready work\n")
     assert ["ready", "4"] in [line.split() for line in totals.splitlines()]
     rows = [line.split() for line in tenants.splitlines()]
     assert rows[0] == ["tenant", "ready", "running", "suspended", "oldest", "ready"]
@@ -45,6 +45,8 @@ def test_open_runs_are_counted(psych: Psych, tmp_path: Path) -> None:
     by_tenant = psych("stats", "--store", url, "--by", "tenant").out
     assert [line.split()[:4] for line in by_tenant.splitlines()] == [row[:4] for row in rows]
     assert "tenant" not in psych("stats", "--store", url, "--by", "state").out
+    idle = psych("stats", "--store", url, "--tenant", "nobody", "--by", "tenant")
+    assert (idle.out, idle.err) == ("", "psych: no tenant has ready work\n")
 
 
 def test_the_document_has_every_field(psych: Psych, shop: Shop) -> None:

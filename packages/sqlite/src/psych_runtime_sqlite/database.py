@@ -167,7 +167,7 @@ class Database:
         if mode != "wal":
             raise StoreMisconfigured(
                 f"{self.path} is in journal mode {mode!r}, not WAL; keep it on a local disk (network file"
-                " systems have no WAL) and call await store.migrate()"
+                " systems have no WAL) and run `psych migrate`, or call await store.migrate()"
             )
 
 

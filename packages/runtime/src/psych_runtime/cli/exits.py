@@ -127,7 +127,7 @@ _VERDICTS: tuple[tuple[type[Exception], Exit, Callable[[Any], str]], ...] = (
     (RunNotFound, Exit.NOT_FOUND, _always("psych show RUN with another id, --store or --tenant")),
     (VersionNotFound, Exit.NOT_FOUND, _always("--store with the store that the Version was published in")),
     (StoreFull, Exit.FAILED, _always("the same command, once there is room in that store")),
-    (StoreUnavailable, Exit.UNREACHABLE, _always("the same command with --timeout 60, or look at the store")),
+    (StoreUnavailable, Exit.UNREACHABLE, _always("the same command once that store is there and free")),
     (
         StoreMisconfigured,
         Exit.FAILED,

@@ -30,9 +30,11 @@ async def _count(options: Namespace, output: Output) -> Exit:
     if options.by != "tenant":
         output.rows(_totals(stats), rest="", width=15)
     if options.by is None and stats.tenants:
-        output.heading("by tenant")
+        output.heading("tenants with ready work")
     if options.by != "state":
         _tell_tenants(stats, output)
+    if options.by == "tenant" and not stats.tenants:
+        output.hint("no tenant has ready work")
     return Exit.DONE
 
 

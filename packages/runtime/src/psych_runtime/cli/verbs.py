@@ -194,7 +194,11 @@ VERBS = (
         "count the Runs that are open",
         (
             flag("--tenant", metavar="TENANT", help="only those of this tenant"),
-            flag("--by", choices=("tenant", "state"), help="only the table by tenant, or by state"),
+            flag(
+                "--by",
+                choices=("tenant", "state"),
+                help="only tenants with ready work, or counts by state",
+            ),
         ),
     ),
     Verb(

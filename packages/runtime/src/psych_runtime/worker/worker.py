@@ -221,7 +221,9 @@ class Worker:
 def _runtime_of(store_or_runtime: Store | Runtime, runtime: Runtime | None) -> Runtime:
     if isinstance(store_or_runtime, Runtime):
         return store_or_runtime
-    if runtime is None or runtime.store is not store_or_runtime:
+    if runtime is None:
+        raise ValueError("a Worker needs a Runtime; give Worker(Runtime(store=…, model=…))")
+    if runtime.store is not store_or_runtime:
         raise ValueError("the store given is not the Runtime's; give Worker(runtime) alone")
     return runtime
 
