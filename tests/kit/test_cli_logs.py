@@ -60,7 +60,8 @@ def test_what_was_written_is_told(psych: Psych, url: str, tmp_path: Path) -> Non
     assert psych(*command).out.split() == ["created", str(path), "run_test"]
     (file,) = psych(*command, "--json").document()["files"]
     size = path.stat().st_size
-    assert file == {"run_id": "run_test", "path": str(path), "bytes": size, "action": "same"}
+    said = {"run_id": "run_test", "path": str(path), "bytes": size, "action": "same", "lacks_blobs": False}
+    assert file == said
 
 
 def test_a_document_tells_of_files_and_stdout_is_none(psych: Psych, url: str) -> None:
@@ -138,22 +139,6 @@ def test_a_broken_log_makes_no_file(psych: Psych, url: str, tmp_path: Path, flag
     assert ended.code == 1
     assert "is corrupt at seq 4" in ended.err
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".db", ".db-shm", ".db-wal"]
-
-
-def test_blobs_that_a_store_does_not_keep_are_said_to_be_missing(
-    psych: Psych, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    url = url_of(tmp_path)
-    store(url, whole(), headers={"run_test": {"blobs": True}})
-    missing = "psych: the blobs of run_test are kept elsewhere, and not in its file"
-    assert missing not in psych("log", "export", "run_test", "--store", url).err
-
-    def none(_store: object) -> None:
-        return None
-
-    monkeypatch.setattr("psych_runtime.cli.log_export.blobs_of", none)
-    ended = psych("log", "export", "run_test", "--store", url)
-    assert (ended.code, ended.err.strip()) == (0, missing)
 
 
 @pytest.mark.parametrize("moment", ["os.fsync", "os.link"], ids=["at the end", "before it appears"])
@@ -343,7 +328,15 @@ def header_edited(content: bytes) -> bytes:
     return content.replace(b'"order 7"', b'"order 8"')
 
 
-DAMAGES = (cut, without_a_line, edited, flipped, emptied, no_export, no_json, twice, header_edited)
+def cut_in_a_newer_version(content: bytes) -> bytes:
+    lines = content.splitlines(keepends=True)
+    return b"".join([*lines[:2], lines[2].replace(b'"format":1', b'"format":99')])
+
+
+DAMAGES = (
+    *(cut, without_a_line, edited, flipped, emptied, no_export, no_json, twice, header_edited),
+    cut_in_a_newer_version,
+)
 
 
 @pytest.mark.parametrize("flags", [[], ["--dry-run"]], ids=["import", "dry run"])
@@ -419,6 +412,7 @@ def test_a_flipped_byte_is_found_at_its_seq(psych: Psych, url: str) -> None:
         pytest.param(without_a_line, 2, id="a line less"),
         pytest.param(flipped, 3, id="a byte flipped"),
         pytest.param(header_edited, 20, id="a header edited"),
+        pytest.param(cut_in_a_newer_version, 1, id="cut in what a newer release wrote"),
     ],
 )
 def test_a_damaged_file_is_bad_where_it_breaks(

@@ -46,7 +46,7 @@ def test_open_runs_are_counted(psych: Psych, tmp_path: Path) -> None:
     assert [line.split()[:4] for line in by_tenant.splitlines()] == [row[:4] for row in rows]
     assert "tenant" not in psych("stats", "--store", url, "--by", "state").out
     idle = psych("stats", "--store", url, "--tenant", "nobody", "--by", "tenant")
-    assert (idle.out, idle.err) == ("", "psych: no tenant has ready work\n")
+    assert (idle.out, idle.err) == ("", "psych: no ready work\n")
 
 
 def test_the_document_has_every_field(psych: Psych, shop: Shop) -> None:

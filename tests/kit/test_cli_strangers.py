@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.command import PSYCH, Ended, run
-from tests.kit.logs import family, url_of
+from tests.kit.command import PSYCH, Ended, Psych, run
+from tests.kit.logs import family, put_blob, store, url_of, whole
 
 # It keeps its Runs in a file of ours, and is told nothing but by its URL.
 ADAPTER = """
@@ -90,3 +90,24 @@ def test_a_scheme_of_ours_is_overridden_by_nobody(site: Path) -> None:
     install(site, "attic", "sqlite")
     ended = psych(site, "runs", "--store", "sqlite:///runs.db")
     assert (ended.code, len(ended.out.splitlines())) == (0, 4)
+
+
+@pytest.mark.parametrize("has_blobs", [False, True], ids=["a store without blobs", "its blobs elsewhere"])
+def test_blobs_that_a_store_does_not_keep_are_said_to_be_missing(
+    psych: Psych, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_blobs: bool
+) -> None:
+    def none(_store: object) -> None:
+        return None
+
+    url, path = url_of(tmp_path), tmp_path / "run.jsonl"
+    store(url, whole(), headers={"run_test": {"blobs": True}})
+    export = ("log", "export", "run_test", "--store", url)
+    missing = "without its blobs, which this store does not keep"
+    if not has_blobs:
+        monkeypatch.setattr("psych_runtime.cli.log_export.blobs_of", none)
+    assert psych(*export).err == f"psych: run_test comes {missing}\n"
+    assert psych(*export, "-o", str(path)).out.endswith(f"run_test  {missing}\n")
+    (told,) = psych(*export, "-o", str(path), "--json").document()["files"]
+    assert (told["action"], told["lacks_blobs"]) == ("same", True)
+    put_blob(url, "run_test")
+    assert bool(psych(*export).err) is not has_blobs

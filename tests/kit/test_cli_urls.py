@@ -68,7 +68,8 @@ def test_a_run_that_stands_with_another_log_is_told_first(psych: Psych, tmp_path
         "run.jsonl: run_test: another log is stored here under this id"
     )
     assert "corrupt" not in ended.error()["message"]
-    assert "purge that Run" in ended.error()["fix"]
+    assert "purge that Run once it is settled" in ended.error()["message"]
+    assert ended.error()["fix"] == "psych log import with --store of another store"
 
 
 def test_help_tells_every_exit_code(psych: Psych) -> None:

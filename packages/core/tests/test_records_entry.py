@@ -19,6 +19,7 @@ from psych_runtime_core.records import (
     GENESIS,
     MAX_BODY_BYTES,
     Entry,
+    Head,
     PlainCodec,
     decode,
     encode,
@@ -304,3 +305,7 @@ def test_a_record_without_content_is_never_erased() -> None:
     entry = encode(FULL["queue_consumed"], after=GENESIS, scope=SCOPE, codec=codec)
     codec.destroy("acme")
     assert not decode(entry, run_id=RUN, scope=SCOPE, codec=codec).erased
+
+
+def test_a_head_is_told_in_words_that_a_terminal_shows() -> None:
+    assert str(Head(18, b"\xb6\x0d")) == "entry 18 with digest b60d"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Mapping
-from typing import Any
+from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
+from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
-from packages.runtime.tests.api_scenes import ACME, VERSION
-from psych_runtime import BlobKey, RunHeader, Scope, Store
-from psych_runtime.testing import FakeClock, LogBuilder
+from packages.runtime.tests.api_scenes import ACME, RUN, VERSION
+from psych_runtime import BlobKey, InMemoryStore, RunHeader, RunQuery, Scope, Store, export_run
+from psych_runtime.testing import FakeClock, LogBuilder, StoreProxy
 from psych_runtime_memory.blobs import InMemoryBlobStore
 
+T = TypeVar("T")
 WORDS = st.text(max_size=30)
 ARGUMENTS: st.SearchStrategy[Mapping[str, Any]] = st.dictionaries(
     WORDS, st.one_of(WORDS, st.integers(), st.booleans(), st.none(), st.lists(WORDS, max_size=2)), max_size=3
@@ -70,3 +71,34 @@ async def with_blobs(header: RunHeader, *sizes: int) -> InMemoryBlobStore:
         content = bytes(at % 251 for at in range(size))
         await blobs.put(key, content, content_type="text/plain", metadata={"place": str(place)})
     return blobs
+
+
+async def with_key_and_blobs(key: str | None = "order-1") -> list[bytes]:
+    """The file of a Run with a key and two blobs."""
+    log, first = whole().edit(1, idempotency_key=key), InMemoryStore()
+    blobs = await with_blobs(await kept(first, log, idempotency_key=key), 5, 0)
+    return await all_of(export_run(first, RUN, blobs=blobs))
+
+
+async def what_is_left(store: Store, blobs: InMemoryBlobStore) -> tuple[int, int]:
+    """How many Runs and blobs."""
+    return len((await store.find_runs(RunQuery())).items), len((await blobs.list(None)).items)
+
+
+async def contents(blobs: InMemoryBlobStore) -> dict[BlobKey, bytes]:
+    return {key: await blobs.get(key) for key, _ in (await blobs.list(None)).items}
+
+
+class Beside(StoreProxy):
+    """A store on which somebody else does something, behind each call of one method while `left`."""
+
+    def __init__(self, method: str, left: int, doing: Callable[[Store], Awaitable[object]]) -> None:
+        super().__init__(InMemoryStore())
+        self.method, self.left, self.doing = method, left, doing
+
+    async def _through(self, name: str, call: Callable[[], Awaitable[T]]) -> T:
+        answer = await super()._through(name, call)
+        if name == self.method and self.left:
+            self.left -= 1
+            await self.doing(self._store)
+        return answer

@@ -135,7 +135,7 @@ async def test_a_run_with_blobs_leaves_with_them_or_not_at_all() -> None:
     store = InMemoryStore()
     blobs = await with_blobs(await kept(store, whole(), blobs=True), 3)
     for held in (store, scoped(store, ACME)):
-        with pytest.raises(ValueError, match="run_test has blobs; give blobs="):
+        with pytest.raises(ValueError, match="the log of run_test names blobs; give blobs="):
             await all_of(export_run(held, RUN))
     assert await all_of(export_run(scoped(store, ACME), RUN, blobs=blobs)) == await all_of(
         export_run(store, RUN, blobs=blobs)

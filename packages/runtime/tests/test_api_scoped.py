@@ -386,7 +386,7 @@ async def test_a_conflict_on_a_scoped_store_is_narrowed_too() -> None:
 
 
 async def test_a_scoped_store_watches_no_queue() -> None:
-    with pytest.raises(StoreError, match="give the Worker the store itself, and tenants="):
+    with pytest.raises(StoreError, match="make the Runtime with the store itself"):
         async with scoped(CountingStore(), ACME).changes(ready=True):
             pass
 

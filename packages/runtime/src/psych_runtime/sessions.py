@@ -82,8 +82,8 @@ async def session(  # noqa: PLR0913 - what a session is made of, by name
 ) -> AsyncGenerator[Session]:
     """Ports and a Worker that runs until the block is left.
 
-    `tenant` and `principal` are whose the session's own Runs are. The Worker serves every tenant of `store`:
-    for those of some alone, `Worker(runtime, tenants=…)`.
+    `tenant` and `principal` are whose the session's own Runs are. The Worker serves every tenant of
+    `store`; `Worker(runtime, tenants=…)` serves some alone.
 
     `store` is an `InMemoryStore` unless given. `tools` are plain functions, registered without flags on top
     of `registry`, which holds those that were registered before, with flags: see `ToolRegistry.register`.

@@ -78,7 +78,7 @@ class Conversation:
         return self._prompt[1]
 
     def _composed(self, block: str, notices: tuple[str, ...]) -> Prompt:
-        """Copies what all messages are referred to by: the one cost of a request that grows with a log."""
+        """Copies the lists: the one cost of a prompt that grows with a log."""
         head = self._head(block)
         messages = [*head, *self._messages]
         if self._messages:

@@ -14,7 +14,7 @@ from psych_runtime_core.messages import (
 
 
 def parts_of(message: Message) -> tuple[AssistantPart, ...]:
-    """The parts of a message; none of one that is text alone."""
+    """The parts of a message; none where its content is a plain text."""
     if isinstance(message, AssistantMessage):
         return message.parts
     if isinstance(message, SystemMessage) or isinstance(message.content, str):

@@ -12,7 +12,7 @@ class Codec(Protocol):
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Tells it from other codecs, to people."""
         ...
 
     async def prepare(self, scope: Scope) -> None:

@@ -37,6 +37,9 @@ class Head:
     seq: int
     digest: bytes
 
+    def __str__(self) -> str:
+        return f"entry {self.seq} with digest {self.digest.hex()}"
+
 
 GENESIS = Head(0, b"")
 

@@ -29,8 +29,8 @@ def export_run(
     goes on, it holds what was there at the first line. A settled Run gives equal bytes each time, here and
     wherever it was imported.
 
-    Raises with the first line `RunNotFound`, `AccessDenied`, and `ValueError` where the Run has blobs and
-    none are given; with any line `CorruptLog`.
+    Raises with the first line `RunNotFound`, `AccessDenied`, and `ValueError` where its log names blobs
+    and none are given; with any line `CorruptLog`.
     """
     run, held = RunId(identifier("run_id", run_id)), scope_of(store, scope)
     kept = blob_store(blobs)
@@ -42,9 +42,7 @@ async def _lines(
 ) -> AsyncGenerator[bytes]:
     header = await header_of(store, run_id, scope)
     if blobs is None and header.blobs:
-        raise ValueError(
-            f"{run_id} has blobs; give blobs= with those of its Runtime to have them in the file"
-        )
+        raise ValueError(f"the log of {run_id} names blobs; give blobs= with the store that keeps them")
     tally = Tally()
     async for item in _items(store, header, blobs):
         yield tally.add(line_of(item))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from anyio import SpooledTemporaryFile
 
 from psych_runtime.api.export_file import MAX_LINE_BYTES, Item, Start, Tally, begins_entry, item_of
 from psych_runtime_core.errors import CorruptionReason, CorruptLog
+from psych_runtime_core.records import Entry
 
 Lines = AsyncIterable[bytes] | Iterable[bytes]
 # So much is kept in memory, the rest of a longer file on disk.
@@ -27,10 +28,11 @@ class KeptFile:
         entries = 0
         while line := await self._file.readline():
             try:
-                yield item_of(line)
+                item = item_of(line)
             except ValueError as error:
                 raise broken(entries, str(error)) from error
-            entries += begins_entry(line)
+            yield item
+            entries += isinstance(item, Entry)
 
 
 @asynccontextmanager
@@ -45,15 +47,15 @@ async def kept(lines: Lines) -> AsyncGenerator[KeptFile]:
         async for line in _each(lines):
             if len(line) > MAX_LINE_BYTES:
                 detail = f"a line has {len(line)} bytes, at most {MAX_LINE_BYTES} are written"
-                raise broken(tally.entries + _is_entry(last), detail)
+                raise broken(_entries(tally, last), detail)
             if last:
                 await file.write(tally.add(last))
             else:
                 _require_start(line)
             last = line
         if last != tally.end_line:
-            entries = tally.entries + _is_entry(last)
-            raise broken(entries, "the file does not end as it was written: it is cut, or was edited")
+            detail = "the file does not end as it was written: it is cut, or was edited"
+            raise broken(_entries(tally, last), detail)
         yield KeptFile(file)
 
 
@@ -62,12 +64,13 @@ def broken(entries: int, detail: str) -> CorruptLog:
     return CorruptLog(CorruptionReason.WRONG_LOG, "an export file", entries + 1, detail)
 
 
-def _is_entry(line: bytes) -> bool:
-    """Whether a line is a whole entry."""
-    try:
-        return begins_entry(line) and bool(item_of(line))
-    except ValueError:
-        return False
+def _entries(tally: Tally, last: bytes) -> int:
+    """How many whole entries stand in the lines so far, of which the tally has all but the last."""
+    if begins_entry(last):
+        with suppress(ValueError):
+            item_of(last)
+            return tally.entries + 1
+    return tally.entries
 
 
 def _require_start(line: bytes) -> None:

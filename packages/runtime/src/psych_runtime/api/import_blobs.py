@@ -16,7 +16,7 @@ from psych_runtime_core.ports.sealed_blobs import SEALED_TYPE, as_stored
 
 
 @dataclass
-class _Told:
+class _BlobTold:
     """What a file has told of one blob so far."""
 
     content_type: str
@@ -30,8 +30,8 @@ class _Told:
         check_blob_size(self.size)
         self.digest.update(data)
 
-    def is_of(self, known: BlobMetadata | None) -> bool:
-        """Whether a blob is this one."""
+    def matches(self, known: BlobMetadata | None) -> bool:
+        """Whether what is known of a blob says that it is this one."""
         mine = self.digest.hexdigest(), self.content_type, self.metadata
         return known is not None and mine == (known.sha256, known.content_type, known.metadata)
 
@@ -40,7 +40,7 @@ class BlobsTold:
     """The blobs that a file has told of so far: each whole, and under a key that a blob may have."""
 
     def __init__(self) -> None:
-        self.by_name: dict[str, _Told] = {}
+        self.by_name: dict[str, _BlobTold] = {}
         self._name: str | None = None
 
     def take(self, piece: BlobPiece, header: RunHeader) -> None:
@@ -56,7 +56,7 @@ class BlobsTold:
         name = _key(first.call_id, header).call_id
         if name in self.by_name:
             raise ValueError(f"the blob {name} comes twice")
-        self._name, self.by_name[name] = name, _Told(first.content_type, first.metadata)
+        self._name, self.by_name[name] = name, _BlobTold(first.content_type, first.metadata)
 
 
 @dataclass(frozen=True)
@@ -67,24 +67,28 @@ class BlobsOfFile:
     file: KeptFile
     header: RunHeader
     told: BlobsTold
+    brought: set[str] = field(default_factory=set[str])
 
-    async def absent(self) -> frozenset[str]:
-        """Those of which none is there that can be read."""
-        return frozenset([name for name in self.told.by_name if await self._known(name) is None])
+    async def lacking(self) -> frozenset[str]:
+        """Those that are missing or damaged. A sealed one is there, whoever can open it."""
+        blobs = as_stored(self.blobs)
+        return frozenset([name for name in self.told.by_name if await self._known(blobs, name) is None])
 
     async def others(self) -> frozenset[str]:
         """Those that are not there as the file has them."""
-        told = self.told.by_name
-        return frozenset([name for name in told if not told[name].is_of(await self._known(name))])
+        found = {name: await self._known(self._kept(name), name) for name in self.told.by_name}
+        return frozenset(name for name, known in found.items() if not self.told.by_name[name].matches(known))
 
-    async def put(self, names: Collection[str], look: Callable[[], Awaitable[object]]) -> None:
-        """Store these, or replace what stands there; `look` is called before each, and may raise."""
+    async def put(self, names: Collection[str], refuse_another_log: Callable[[], Awaitable[object]]) -> None:
+        """Store these, or replace what stands there. Raises what `refuse_another_log` does, before each."""
         pieces = (item async for item in self.file.items() if isinstance(item, BlobPiece))
         first = await anext(pieces, None) if names else None
         while first is not None:
             blob, name = _Blob(first, pieces), first.call_id
             if name in names:
-                await look()
+                # Another log of this id may have been stored since: then these are its blobs.
+                await refuse_another_log()
+                self.brought.add(name)
                 await self._kept(name).put(
                     _key(name, self.header),
                     blob.content(),
@@ -93,14 +97,15 @@ class BlobsOfFile:
                 )
             first = await blob.after()
 
-    async def take_back(self) -> None:
-        """Remove them."""
-        for name in self.told.by_name:
+    async def take_back(self, names: Collection[str]) -> None:
+        """Remove these."""
+        for name in names:
             await self.blobs.delete(_key(name, self.header))
 
-    async def _known(self, name: str) -> BlobMetadata | None:
+    async def _known(self, blobs: BlobStore, name: str) -> BlobMetadata | None:
+        """Of what stands there; None where nothing does, or what is damaged."""
         try:
-            return await self._kept(name).head(_key(name, self.header))
+            return await blobs.head(_key(name, self.header))
         except BlobCorrupt:
             return None
 

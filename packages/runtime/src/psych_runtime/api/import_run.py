@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -32,7 +31,6 @@ from psych_runtime_core.records import Entry
 from psych_runtime_core.scope import Scope
 from psych_runtime_core.version import Version
 
-Lacking = Callable[[BlobsOfFile], Awaitable[Collection[str]]]
 # So often blobs are put that others take, or that a store does not give back.
 ROUNDS = 8
 
@@ -143,7 +141,7 @@ async def _refuse_taken_key(store: Store, header: RunHeader) -> None:
 
 @dataclass(frozen=True)
 class _Coming:
-    """A Run comes: its blobs, its Versions, and then its log."""
+    """A Run of a file, and the store that it comes into."""
 
     store: Store
     blobs: BlobsOfFile | None
@@ -151,7 +149,11 @@ class _Coming:
     held: Scope | None
 
     async def come(self, write: Admit) -> None:
-        """Store the Run. Raises `IdempotencyConflict`, and `LogConflict` where another came first."""
+        """Store its blobs, its Versions, and then its log.
+
+        Raises `IdempotencyConflict`, `LogConflict` where another came first, and `StoreError` where its blobs
+        do not stay.
+        """
         await self._put_blobs()
         for version in self.found.versions:
             await until_known(self.store, partial(self.store.put_version, version))
@@ -159,20 +161,20 @@ class _Coming:
             await self._admit(write)
         except IdempotencyConflict:
             with suppress(LogConflict):
-                await self._match_blobs(BlobsOfFile.others)
+                await self._match_blobs(replacing=True)
             raise
-        await self._match_blobs(BlobsOfFile.others)
+        await self._match_blobs(replacing=True)
 
     async def complete(self) -> None:
-        """Store the blobs that the Run, which is there, lacks. What stands in the place of one stays."""
-        await self._match_blobs(BlobsOfFile.absent)
+        """Store the blobs that the Run, which is there, lacks or has damaged. Raises as `come` does."""
+        await self._match_blobs(replacing=False)
 
     async def _admit(self, write: Admit) -> None:
         header = write.header
         stood = await until_known(self.store, lambda: self.store.admit(header, write.entries))
         if stood != header.run_id and header.idempotency_key is not None:
             raise IdempotencyConflict(header.idempotency_key, stood, "log")
-        if not await self._stands():
+        if await self._stored() is None:
             # It was purged: long ago, or right now, and its blobs with it.
             await self._put_blobs()
             nameless = header.model_copy(update={"idempotency_key": None})
@@ -184,32 +186,37 @@ class _Coming:
         Raises `LogConflict` where another log of this id stands, whose blobs they are.
         """
         if self.blobs is not None:
-            await self.blobs.put(await self.blobs.others(), self._stands)
+            await self.blobs.put(await self.blobs.others(), self._stored)
 
-    async def _match_blobs(self, lacking: Lacking) -> None:
-        """Have no blob lack if the Run stands, and else none left, whatever purges and imports did meanwhile.
+    async def _match_blobs(self, *, replacing: bool) -> None:
+        """Have all blobs stand if the Run does, and else none, whatever purges and imports did meanwhile.
 
         A purge that took the blobs before they came, and takes the Run once they did, leaves them. Raises
-        `LogConflict` where another log of this id stands, whose blobs they are.
+        `LogConflict` where another log of this id stands, whose blobs they are, and `StoreError`.
         """
         if self.blobs is None:
             return
         for _ in range(ROUNDS):
-            names = await lacking(self.blobs)
-            if await self._stands():
-                if not names:
+            names = await (self.blobs.others() if replacing else self.blobs.lacking())
+            stored = await self._stored()
+            if stored is None:
+                await self.blobs.take_back(self.found.blobs.by_name)
+                # Another import may have come since, and found all there.
+                if await self._stored() is None:
                     return
-                await self.blobs.put(names, self._stands)
-                continue
-            await self.blobs.take_back()
-            # Another import may have come since, and found all there.
-            if not await self._stands():
+            elif stored.erased and not self.found.header.erased:
+                # What came back of a person while they were erased.
+                await self.blobs.take_back(self.blobs.brought)
+                return
+            elif names:
+                await self.blobs.put(names, self._stored)
+            else:
                 return
         run_id = self.found.header.run_id
         raise StoreError(f"the blobs of {run_id} do not stay as they were put; purge it and import it again")
 
-    async def _stands(self) -> bool:
-        return await _stored(self.store, self.found, self.held) is not None
+    async def _stored(self) -> RunHeader | None:
+        return await _stored(self.store, self.found, self.held)
 
 
 async def _erase(store: Store, header: RunHeader) -> None:

@@ -68,7 +68,8 @@ def _own_tenant(asked: str | None, scope: Scope) -> str:
 
 
 _REFUSED = {
-    "claim": "claims no Runs, which may be anybody's: give the Worker the store itself, and tenants=",
+    "claim": "finds no work, which may be anybody's: make the Runtime with the store itself, and give"
+    " Worker(runtime, tenants=…)",
     "migrate": "is not migrated: migrate the store itself",
 }
 

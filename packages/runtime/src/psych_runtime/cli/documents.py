@@ -9,12 +9,16 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, slots=True)
 class ExportedFile:
-    """A log that is a file now. `same`: it was there before, with equal bytes."""
+    """A log that is a file now. `same`: it was there before, with equal bytes.
+
+    `lacks_blobs`: its log names some, and the store has none of them.
+    """
 
     run_id: str
     path: str
     bytes: int
     action: Literal["created", "same"]
+    lacks_blobs: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ def _followed(line: bytes, run_id: RunId, head: Head) -> tuple[RunId, Head]:
     """The Run and its head behind a line."""
     try:
         item = None if line.startswith(b'{"end":') else item_of(line)
-    except (ValueError, RecordTooNew) as error:
+    except (ValueError, PsychError) as error:
         detail = f"the line behind it cannot be read: {error}"
         raise CorruptLog(CorruptionReason.UNREADABLE_BODY, run_id, head.seq + 1, detail) from error
     if isinstance(item, RunHeader):

@@ -29,6 +29,8 @@ from psych_runtime_core.records import PlainCodec
 from psych_runtime_core.scope import Scope
 from psych_runtime_memory import InMemoryBlobStore
 
+WITHOUT_BLOBS = "without its blobs, which this store does not keep"
+
 
 def run(options: Namespace, output: Output) -> Exit:
     """Write the lines to stdout, or to files that are there when they are whole."""
@@ -45,7 +47,9 @@ async def _to_stdout(options: Namespace, output: Output) -> Exit:
     async with opened(options) as store:
         header = await header_in(store, options, options.run)
         with Progress(output, "lines") as progress:
-            async for line in _lines(store, header, options, output):
+            if await _lacks_blobs(store, header):
+                output.hint(f"{header.run_id} comes {WITHOUT_BLOBS}")
+            async for line in _lines(store, header, options):
                 _print(line)
                 progress.advance()
     return Exit.DONE
@@ -59,11 +63,13 @@ async def _to_files(options: Namespace, output: Output) -> Exit:
             async for one in _wanted(store, header, children=options.children):
                 path = _path(options.output, one.run_id, folder=options.children)
                 with whole_file(path) as file:
-                    async for line in _lines(store, one, options, output):
+                    async for line in _lines(store, one, options):
                         file.write(line)
                 progress.clear()
-                done = ExportedFile(one.run_id, str(path), file.size, file.action)
-                told.add([done], [(done.action, done.path, one.run_id)])
+                lacks = await _lacks_blobs(store, one)
+                done = ExportedFile(one.run_id, str(path), file.size, file.action, lacks)
+                said = (WITHOUT_BLOBS,) if lacks else ()
+                told.add([done], [(done.action, done.path, one.run_id, *said)])
                 progress.advance()
     told.end()
     return Exit.DONE
@@ -86,11 +92,19 @@ def _path(named: str, run_id: RunId, *, folder: bool) -> Path:
     return path / f"{quote(run_id, safe='')}.jsonl"
 
 
-def _lines(store: Store, header: RunHeader, options: Namespace, output: Output) -> AsyncGenerator[bytes]:
+async def _lacks_blobs(store: Store, header: RunHeader) -> bool:
+    """Whether the log names blobs that the Runtime keeps elsewhere, or that are gone."""
     blobs = blobs_of(store)
-    if blobs is None and header.blobs:
-        output.hint(f"the blobs of {header.run_id} are kept elsewhere, and not in its file")
-    lines = psych_runtime.export_run(store, header.run_id, blobs=blobs or InMemoryBlobStore())
+    if not header.blobs or header.erased or blobs is None:
+        return header.blobs and not header.erased
+    return not (await blobs.list(header.scope.tenant, header.run_id, limit=1)).items
+
+
+def _lines(store: Store, header: RunHeader, options: Namespace) -> AsyncGenerator[bytes]:
+    blobs = blobs_of(store)
+    # An empty place where there is none: `export_run` takes what is not given for a slip.
+    kept = InMemoryBlobStore() if blobs is None else blobs
+    lines = psych_runtime.export_run(store, header.run_id, blobs=kept)
     if not options.redact:
         return lines
     codec = codec_named(options.codec) if options.codec else WantedCodec()

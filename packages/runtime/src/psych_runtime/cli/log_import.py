@@ -54,7 +54,7 @@ async def _imported(store: Store, path: Path, *, dry_run: bool) -> ImportedFile:
     except CorruptLog as error:
         cure = "a copy of that file as it was exported"
         if isinstance(error, LogConflict):
-            cure = "psych log import with --store of another store, or purge that Run here once it is settled"
+            cure = "psych log import with --store of another store"
         raise _refused(path, error, cure) from error
     except ValueError as error:
         if isinstance(error, PsychError):

@@ -34,7 +34,7 @@ async def _count(options: Namespace, output: Output) -> Exit:
     if options.by != "state":
         _tell_tenants(stats, output)
     if options.by == "tenant" and not stats.tenants:
-        output.hint("no tenant has ready work")
+        output.hint("no ready work")
     return Exit.DONE
 
 

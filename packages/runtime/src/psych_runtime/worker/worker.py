@@ -222,7 +222,7 @@ def _runtime_of(store_or_runtime: Store | Runtime, runtime: Runtime | None) -> R
     if isinstance(store_or_runtime, Runtime):
         return store_or_runtime
     if runtime is None:
-        raise ValueError("a Worker needs a Runtime; give Worker(Runtime(store=…, model=…))")
+        raise ValueError("a Worker needs a Runtime; give Worker(Runtime(store=…, model=…, registry=…))")
     if runtime.store is not store_or_runtime:
         raise ValueError("the store given is not the Runtime's; give Worker(runtime) alone")
     return runtime
