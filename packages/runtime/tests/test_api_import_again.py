@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -9,7 +10,6 @@ import pytest
 from packages.core.tests.codecs import SealingCodec
 from packages.runtime.tests.api_scenes import ACME, RUN, VERSION
 from packages.runtime.tests.export_scenes import (
-    Beside,
     all_of,
     contents,
     kept,
@@ -26,10 +26,10 @@ from psych_runtime import (
     RunQuery,
     Scope,
     SealedBlobs,
-    Store,
     export_run,
     import_run,
     purge,
+    redacted,
 )
 from psych_runtime.testing import LogBuilder
 from psych_runtime_memory.blobs import InMemoryBlobStore
@@ -102,27 +102,6 @@ async def test_a_run_that_is_there_keeps_blobs_that_another_codec_sealed(*, is_d
     assert await contents(inner) == had
 
 
-@pytest.mark.parametrize("is_there", [False, True])
-async def test_what_comes_for_a_run_that_is_erased_meanwhile_goes_again(*, is_there: bool) -> None:
-    class Put(InMemoryBlobStore):
-        """Whose Run is erased as soon as it is there when a blob comes."""
-
-        async def put(self, key: BlobKey, content: Any, **told: Any) -> BlobMetadata:
-            if is_there:
-                await store.erase(RunQuery(run_ids=frozenset({RUN})))
-            return await super().put(key, content, **told)
-
-    async def erase(store: Store) -> None:
-        await store.erase(RunQuery(run_ids=frozenset({RUN})))
-
-    exported, blobs = await with_key_and_blobs(), Put()
-    store = Beside("admit", 0 if is_there else 1, erase)
-    if is_there:
-        await import_run(store, exported, blobs=InMemoryBlobStore())
-    await import_run(store, exported, blobs=blobs)
-    assert await what_is_left(store, blobs) == (1, 0)
-
-
 async def test_a_run_that_is_purged_while_it_gets_its_blobs_leaves_none() -> None:
     class Put(InMemoryBlobStore):
         """Whose Run is purged when the first blob comes, while it `is_due`."""
@@ -141,6 +120,38 @@ async def test_a_run_that_is_purged_while_it_gets_its_blobs_leaves_none() -> Non
     blobs.is_due = True
     await import_run(store, exported, blobs=blobs)
     assert (blobs.is_due, await what_is_left(store, blobs)) == (False, (0, 0))
+
+
+@pytest.mark.parametrize("form", ["whole", "redacted"])
+async def test_what_goes_again_with_a_purged_run_another_import_has_not_lost(form: str) -> None:
+    class Busy(InMemoryBlobStore):
+        """Whose Run is purged when the first blob comes, and imported by another when the first one goes."""
+
+        is_due = was_purged = False
+
+        async def put(self, key: BlobKey, content: Any, **told: Any) -> BlobMetadata:
+            known = await super().put(key, content, **told)
+            if self.is_due and not self.was_purged:
+                self.was_purged = True
+                await purge(store, query=RunQuery(tenant="acme"), blobs=self)
+            return known
+
+        async def delete(self, key: BlobKey) -> None:
+            await super().delete(key)
+            if self.is_due:
+                self.is_due = False
+                await import_run(store, file, blobs=self)
+
+    exported, store, blobs, alone = await with_key_and_blobs(), InMemoryStore(), Busy(), InMemoryBlobStore()
+    file = exported if form == "whole" else await all_of(redacted(exported))
+    await import_run(InMemoryStore(), file, blobs=alone)
+    await import_run(store, exported, blobs=blobs)
+    await blobs.delete_run("acme", RUN)
+    blobs.is_due = True
+    with nullcontext() if form == "whole" else pytest.raises(LogConflict):
+        await import_run(store, exported, blobs=blobs)
+    assert not blobs.is_due
+    assert await contents(blobs) == await contents(alone)
 
 
 async def test_an_older_copy_of_a_run_is_named_as_one() -> None:

@@ -97,10 +97,13 @@ class BlobsOfFile:
                 )
             first = await blob.after()
 
-    async def take_back(self, names: Collection[str]) -> None:
-        """Remove these."""
-        for name in names:
+    async def take_back(self, run_now: Callable[[], Awaitable[RunHeader | None]]) -> None:
+        """Remove what was brought, until `run_now` tells that the Run is there. Raises what that does."""
+        for name in tuple(self.brought):
+            if await run_now() is not None:
+                return
             await self.blobs.delete(_key(name, self.header))
+            self.brought.discard(name)
 
     async def _known(self, blobs: BlobStore, name: str) -> BlobMetadata | None:
         """Of what stands there; None where nothing does, or what is damaged."""

@@ -189,7 +189,7 @@ class _Coming:
             await self.blobs.put(await self.blobs.others(), self._stored)
 
     async def _match_blobs(self, *, replacing: bool) -> None:
-        """Have all blobs stand if the Run does, and else none, whatever purges and imports did meanwhile.
+        """Have all blobs stand if the Run does, and else take back what came, whatever others did meanwhile.
 
         A purge that took the blobs before they came, and takes the Run once they did, leaves them. Raises
         `LogConflict` where another log of this id stands, whose blobs they are, and `StoreError`.
@@ -200,14 +200,10 @@ class _Coming:
             names = await (self.blobs.others() if replacing else self.blobs.lacking())
             stored = await self._stored()
             if stored is None:
-                await self.blobs.take_back(self.found.blobs.by_name)
-                # Another import may have come since, and found all there.
+                # Another import may come meanwhile, and find all there.
+                await self.blobs.take_back(self._stored)
                 if await self._stored() is None:
                     return
-            elif stored.erased and not self.found.header.erased:
-                # What came back of a person while they were erased.
-                await self.blobs.take_back(self.blobs.brought)
-                return
             elif names:
                 await self.blobs.put(names, self._stored)
             else:
