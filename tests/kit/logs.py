@@ -13,6 +13,7 @@ from psych_runtime import (
     Codec,
     ModelRef,
     RunId,
+    RunQuery,
     Scope,
     Version,
     open_store,
@@ -83,6 +84,16 @@ async def _put_blob(url: str, key: BlobKey, content: bytes) -> None:
     async with open_store(url, migrate=True) as kept:
         blobs: BlobStore = getattr(kept, "blobs")  # noqa: B009 - no part of the port
         await blobs.put(key, content, content_type="image/png")
+
+
+def erase(url: str, run_id: str) -> None:
+    """Erase a settled Run."""
+    asyncio.run(_erase(url, RunQuery(run_ids=frozenset({RunId(run_id)}))))
+
+
+async def _erase(url: str, query: RunQuery) -> None:
+    async with open_store(url) as kept:
+        await kept.erase(query)
 
 
 def flip_a_byte(url: str, run_id: str, seq: int) -> None:

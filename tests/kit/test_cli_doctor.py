@@ -19,7 +19,7 @@ from psych_runtime.cli.checkup import installed, stored
 from psych_runtime.cli.checkup.titles import TITLES, ok
 from psych_runtime.cli.documents import Check
 from tests.kit.command import PSYCH, Ended, Psych, run
-from tests.kit.logs import dump, put_blob, store, url_of, whole
+from tests.kit.logs import dump, erase, put_blob, store, url_of, whole
 from tests.kit.shop import Shop
 from tests.kit.test_cli_store_care import opens
 
@@ -378,11 +378,9 @@ def rows_of(folder: Path, statement: str) -> list[Any]:
 
 def test_a_run_whose_blobs_are_elsewhere_is_found(psych: Psych, tmp_path: Path) -> None:
     url = url_of(tmp_path)
-    store(
-        url,
-        *map(whole, ("run_here", "run_elsewhere")),
-        headers={run_id: {"blobs": True} for run_id in ("run_here", "run_elsewhere")},
-    )
+    names = ("run_here", "run_elsewhere", "run_erased")
+    store(url, *map(whole, names), headers={run_id: {"blobs": True} for run_id in names})
+    erase(url, "run_erased")
     put_blob(url, "run_here")
     ended = psych("doctor", "--store", url, "--json")
     check = checks(ended)["store.blobs"]

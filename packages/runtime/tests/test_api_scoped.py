@@ -348,12 +348,12 @@ async def test_a_scoped_store_admits_under_its_own_scope_alone() -> None:
     dispatched = await dispatch(view, SPEC, ACME, input="hello")
     assert (await store.get_run(dispatched.run_id)).scope == ACME
     store.calls.clear()
-    for other in (RIVAL, Scope(tenant="acme", principal="bob")):
+    for other, part in ((RIVAL, "tenant"), (Scope(tenant="acme", principal="bob"), "principal")):
         with pytest.raises(AccessDenied):
             await dispatch(view, SPEC, other)
         built = LogBuilder("run_other", scope=other, version_hash=VERSION.hash).admitted()
         header = (await store.get_run(dispatched.run_id)).model_copy(update={"scope": other})
-        with pytest.raises(AccessDenied):
+        with pytest.raises(AccessDenied, match=f"alone, not with another {part}"):
             await view.admit(header, built.entries())
         with pytest.raises(AccessDenied):
             await view.commit([Admit(header, built.entries())])

@@ -160,7 +160,8 @@ async def test_another_journal_mode_is_a_setting_to_change(path: Path) -> None:
     async with SQLiteStore(path) as store:
         with pytest.raises(StoreMisconfigured, match="journal mode 'delete', not WAL"):
             await store.get_run(RUN)
-        await store.migrate()
+        assert (await store.migrate(plan=True)).due("pre") == ("journal_mode_wal",)
+        assert (await store.migrate()).pending == ()
         await admit(store)
 
 

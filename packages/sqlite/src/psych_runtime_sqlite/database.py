@@ -7,7 +7,7 @@ import random
 import sqlite3
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,8 @@ MIGRATION_SECONDS = 60.0
 
 Mode = Literal["ro", "rw", "rwc"]
 
+# What a migration brings a file to that was copied by `VACUUM INTO`.
+WAL = "journal_mode_wal"
 _OLDEST = (3, 40, 0)
 _PRAGMAS = (
     # What macOS calls fsync leaves data in the drive's cache. Elsewhere these two do nothing.
@@ -75,11 +77,16 @@ class Database:
         return self._connect(lambda _: None, mode="ro", timeout=timeout)
 
     def migrate(self, phase: Phase, now: datetime, *, plan: bool) -> MigrationReport:
-        """Bring the schema up, on a connection of its own. Raises `StoreError`."""
+        """Bring schema and journal mode up, on a connection of its own. Raises `StoreError`."""
+
+        async def bring(driver: SQLiteDriver) -> MigrationReport:
+            report = await self.migrator.migrate(driver, phase, now, plan=plan)
+            if report.to and (await driver.fetch("PRAGMA journal_mode"))[0][0] != "wal":
+                return replace(report, pending=(*report.pending, WAL))
+            return report
+
         connect = partial(self.connect_asking, MIGRATION_SECONDS) if plan else self._connect_migrator
-        return self.ask(
-            "migrate", connect, lambda driver: self.migrator.migrate(driver, phase, now, plan=plan)
-        )
+        return self.ask("migrate", connect, bring)
 
     def ask(
         self,

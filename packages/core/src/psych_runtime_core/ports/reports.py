@@ -145,7 +145,8 @@ class StoreCheck:
 class MigrationReport:
     """The schema levels before and after, and the names of the migrations applied and still to come.
 
-    A name says its phase behind its number: `0004_pre_…` or `0004_post_…`.
+    A name says its phase behind its number: `0004_pre_…` or `0004_post_…`. A setting has no number, as
+    `journal_mode_wal`, and is due in both.
     """
 
     from_: int

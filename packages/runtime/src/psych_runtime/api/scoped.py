@@ -173,4 +173,6 @@ class ScopedStore(StoreProxy):
     def allow_admission(self, header: RunHeader) -> None:
         """Raise `AccessDenied` for a Run of another Scope."""
         if header.scope != self.scope:
-            raise AccessDenied(f"run {header.run_id}", "this store admits Runs under its own scope alone")
+            parts = [part for part, theirs in header.scope if theirs != getattr(self.scope, part)]
+            detail = f"this store admits Runs under its own scope alone, not with another {', '.join(parts)}"
+            raise AccessDenied(f"run {header.run_id}", detail)

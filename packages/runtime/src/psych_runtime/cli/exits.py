@@ -128,11 +128,7 @@ _VERDICTS: tuple[tuple[type[Exception], Exit, Callable[[Any], str]], ...] = (
     (VersionNotFound, Exit.NOT_FOUND, _always("--store with the store that the Version was published in")),
     (StoreFull, Exit.FAILED, _always("the same command, once there is room in that store")),
     (StoreUnavailable, Exit.UNREACHABLE, _always("the same command once that store is there and free")),
-    (
-        StoreMisconfigured,
-        Exit.FAILED,
-        _always("the same command once that is set right; psych doctor tells more"),
-    ),
+    (StoreMisconfigured, Exit.FAILED, _always("the same command once that is set right")),
     (NotMigrated, Exit.FAILED, _cure_of_schema),
     (UnknownStoreUrl, Exit.USAGE, _cure_of_url),
     (IdempotencyConflict, Exit.FAILED, _always("psych show of the Run that has this key")),
