@@ -42,8 +42,8 @@ async def import_run(
 
     It keeps its key and its request, and its claims are counted on from the last one that its log tells of.
     One that is not settled rests until `send`, `resume` or `interrupt` wakes it. What is there already stays
-    as it is, and gets the blobs that it lacks, unless it is erased. A Run that was purged here comes back
-    without its key, which answers for it as it would without the file.
+    as it is, and gets the blobs that it lacks, unless it was erased before. A Run that was purged here comes
+    back without its key, which answers for it as it would without the file.
 
     Raises `CorruptLog` for a file that was cut or edited, whose log does not fold or whose header says
     otherwise, `LogConflict` where another log of this id is stored, `RecordTooNew` and `SpecValidationError`
@@ -191,7 +191,8 @@ class _Coming:
     async def _match_blobs(self, *, replacing: bool) -> None:
         """Have all blobs stand if the Run does, and else take back what came, whatever others did meanwhile.
 
-        A purge that took the blobs before they came, and takes the Run once they did, leaves them. Raises
+        A purge that took the blobs before they came, and takes the Run once they did, leaves them. Another
+        log of this id that comes right as one is taken back lacks it until it is imported again. Raises
         `LogConflict` where another log of this id stands, whose blobs they are, and `StoreError`.
         """
         if self.blobs is None:
