@@ -385,7 +385,10 @@ def test_a_run_whose_blobs_are_elsewhere_is_found(psych: Psych, tmp_path: Path) 
     ended = psych("doctor", "--store", url, "--json")
     check = checks(ended)["store.blobs"]
     assert (ended.code, check["state"]) == (0, "warn")
-    assert check["detail"] == "this store holds no blob of run_elsewhere; 2 looked at"
+    assert check["detail"] == "this store holds no blob of run_elsewhere; 3 looked at"
+    put_blob(url, "run_erased")
+    check = checks(psych("doctor", "--store", url, "--json"))["store.blobs"]
+    assert (check["state"], check["detail"]) == ("warn", "blobs of erased Runs: run_erased; 3 looked at")
 
 
 def test_a_release_of_sqlite_below_the_floor_is_found(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from psych_runtime.cli.checkup.titles import ok, skip, warn
@@ -30,29 +30,37 @@ class Seen:
     def extent(self) -> str:
         return f"{self.looked_at} looked at{'' if self.is_whole else ' in time, and not the others'}"
 
-    @property
-    def names(self) -> str:
-        more = len(self.amiss) - NAMED
-        return ", ".join(self.amiss[:NAMED]) + (f" and {more} more" if more > 0 else "")
+
+def named(run_ids: Sequence[str]) -> str:
+    """The first of these, and how many more."""
+    more = len(run_ids) - NAMED
+    return ", ".join(run_ids[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 async def blobs_held(store: Store, seconds: float) -> Check:
-    """Runs with blobs of which none is here. They may be kept elsewhere: only a Runtime knows where."""
-    seen, blobs = Seen(), blobs_of(store)
+    """Runs with blobs of which none is here, and erased ones of which one is.
+
+    Blobs may be kept elsewhere: only a Runtime knows where.
+    """
+    seen, erased, blobs = Seen(), list[str](), blobs_of(store)
     try:
         async with asyncio.timeout(seconds):
             async for header in each(store, RunQuery(blobs=True, limit=1_000)):
-                # The blobs of an erased one are to be gone.
-                if header.erased:
-                    continue
                 seen.looked_at += 1
-                if blobs is None or not (await blobs.list(header.scope.tenant, header.run_id, limit=1)).items:
-                    seen.amiss.append(header.run_id)
+                tenant, run_id = header.scope.tenant, header.run_id
+                is_held = blobs is not None and bool((await blobs.list(tenant, run_id, limit=1)).items)
+                if is_held and header.erased:
+                    erased.append(run_id)
+                elif not is_held and not header.erased:
+                    seen.amiss.append(run_id)
             seen.is_whole = True
     except TimeoutError:
         pass
+    if erased:
+        told = f"blobs of erased Runs: {named(erased)}; {seen.extent}"
+        return warn("store.blobs", told, "store.blobs.delete_run(tenant, run_id) for each")
     if seen.amiss:
-        told = f"this store holds no blob of {seen.names}; {seen.extent}"
+        told = f"this store holds no blob of {named(seen.amiss)}; {seen.extent}"
         return warn(
             "store.blobs", told, "blobs= of every Runtime, purge and export, with the store that holds them"
         )
@@ -70,7 +78,7 @@ async def leftovers(store: Store, seconds: float) -> Check:
     except TimeoutError:
         pass
     if seen.amiss:
-        told = f"blobs without a Run: {seen.names}; {seen.extent}"
+        told = f"blobs without a Run: {named(seen.amiss)}; {seen.extent}"
         return warn("store.leftovers", told, "await store.blobs.delete_run(tenant, run_id) for each")
     return ok("store.leftovers", f"blobs: {seen.extent}")
 
